@@ -9,21 +9,34 @@
                are computed, beside one exchange at its end
     layers     forward and backward pass of a network of bfloat16 with the exchange of its gradients (nd.parallel.Buckets; PyTorch by the
                same calls, and by DistributedDataParallel), and without: what N GPUs do more than one
-    timeline   of one backward pass of that network: when each part of it runs
+    deep       the same with twelve layers
+    updated    the same, and what the gradients are for: an update of the weights, all after the last exchange, or each after its own
+               (Buckets.results)
+    sums       an exchange of 32 MiB that sums, and one that averages, of two dtypes
+    timeline   of one pass of that network: when each kernel of it runs, on rank 0, by PyTorch's profiler, which sees ours too
 
-"usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. The part that is
-hidden: of the shorter of computing and exchanging, what the two together do not take longer than the longer one. The last bucket has
-nothing to hide behind, and an exchange needs multiprocessors too (NCCL_MAX_CTAS bounds how many), so it stays below 1. Calls are timed
-in another order each time: a GPU is faster after an exchange, during which it cools down, than after computing."""
+"usual": the exchange's stream is no more urgent than computing. "in place": gradients are exchanged where they are. Both average by NCCL,
+as PyTorch's same calls do; the others are nd.parallel.Buckets, which divides before it sums, as DistributedDataParallel does. "inputs first": the
+gradient for a layer's input is computed before that for its weights, as PyTorch's autograd does, so that an exchange begins beside the
+short step between two products. "in halves": each gradient is two products and two exchanges, so that less is left at the end. The part
+that is hidden: of the shorter of computing and exchanging, what the two together do not take longer than the longer one. The last bucket
+has nothing to hide behind, which is a bound, and an exchange needs multiprocessors too (NCCL_MAX_CTAS bounds how many). GPUs whose power
+is bounded slow down while they compute and not while they exchange: so each call is timed after a rest (--rest, milliseconds),
+--at-once of them, in another order each time."""
 import argparse
+import json
 import os
+import re
+import tempfile
 import time
 
 from comm import peer_of, tell
+from comm_models import WIDTH, BucketsOn, ModuleThere, Network, There, urgent_group
 
 import ndock as nd
 
-WIDTH, ROWS, LAYERS, GRADIENTS, ROUNDS, AT_ONCE = 4096, 8192, 4, 8, 12, 3
+LAYERS, DEEP, GRADIENTS, ROUNDS = 4, 12, 8, 8
+HOW = argparse.Namespace(rest=20.0, at_once=1)
 
 
 def in_turns(comm, calls, wait):
@@ -35,41 +48,14 @@ def in_turns(comm, calls, wait):
         order = [(i * (1 + 2 * (k % 3)) + k) % len(calls) for i in range(len(calls))]
         for i in order if len(set(order)) == len(calls) else range(len(calls)):
             wait()
+            time.sleep(HOW.rest / 1000)
             comm.barrier()
             start = time.perf_counter()
-            for _ in range(AT_ONCE):
+            for _ in range(HOW.at_once):
                 calls[i]()
             wait()
-            best[i] = min(best[i], (time.perf_counter() - start) / AT_ONCE)
+            best[i] = min(best[i], (time.perf_counter() - start) / HOW.at_once)
     return best
-
-
-class Exchanged:
-    """What waits for an exchange on a stream that the program has chosen."""
-
-    def __init__(self, result, stream):
-        self.result, self.stream = result, stream
-
-    def wait(self):
-        nd.current_stream(self.result.device).wait_stream(self.stream)
-        return self.result
-
-
-class BucketsOn(nd.parallel.Buckets):
-    """Buckets of one gradient each, on a stream, in place or not."""
-
-    __slots__ = ("_stream", "_in_place")
-
-    def __init__(self, comm, stream, in_place=False):
-        super().__init__(comm)
-        self._stream, self._in_place = stream, in_place
-
-    def add(self, gradient):
-        part = gradient.reshape((-1,))
-        self._stream.wait_stream(nd.current_stream(part.device))
-        with self._stream:
-            result = self._comm.all_reduce(part, "avg", out=part if self._in_place else None)
-        self._under_way.append((Exchanged(result, self._stream), [(gradient.size, gradient.shape)], [part]))
 
 
 def hidden(t, u, b):
@@ -128,33 +114,13 @@ def torch_exchange(peer, grads):
         dist.all_reduce(g, op=dist.ReduceOp.AVG)
 
 
-class There:
-    """PyTorch's gradients as they are made, exchanged in place."""
-
-    def __init__(self, peer, group=None):
-        self.dist, self.group, self.works = peer[1], group, []
-
-    def add(self, g):
-        self.works.append(self.dist.all_reduce(g, op=self.dist.ReduceOp.AVG, async_op=True, group=self.group))
-
-    def wait(self):
-        for w in self.works:
-            w.wait()
-
-
-def urgent_group(peer):
-    options = peer[1].ProcessGroupNCCL.Options()
-    options.is_high_priority_stream = True
-    return peer[1].new_group(pg_options=options)
-
-
-def compare(comm, peer, name, step, step_there, others):
-    """step(each) computes here, and gives each gradient to each(); others: more calls and their names."""
+def compare(comm, peer, name, step, step_there, others, inputs_first=None, halves=None):
+    """step(each) computes here, and gives each gradient to each(); inputs_first, halves: in another order; others: more calls, named."""
     grads, there, device = [], [], comm.device
     usual = nd.Stream(device)
     step(grads.append)
 
-    def begun(buckets):
+    def begun(buckets, step=step):
         step(buckets.add)
         return buckets.wait()
 
@@ -162,6 +128,11 @@ def compare(comm, peer, name, step, step_there, others):
     calls = [lambda: step(lambda g: None), lambda: nd.parallel.all_reduce_gradients(comm, grads), lambda: begun(nd.parallel.Buckets(comm)),
              lambda: begun(BucketsOn(comm, usual)), lambda: begun(BucketsOn(comm, urgent, True)), lambda: begun(BucketsOn(comm, usual, True))]
     urgent = nd.Stream(device, priority=-100)
+    if inputs_first:
+        names += [", inputs first", ", usual, inputs first", ", in halves", ", inputs first, in halves"]
+        calls += [lambda: begun(nd.parallel.Buckets(comm), inputs_first), lambda: begun(BucketsOn(comm, usual), inputs_first),
+                  lambda: begun(nd.parallel.Buckets(comm), halves), lambda: begun(nd.parallel.Buckets(comm), lambda each: inputs_first(each, 2))]
+    k = len(calls)
     if peer:
         group = urgent_group(peer)
         step_there(there.append)
@@ -174,11 +145,12 @@ def compare(comm, peer, name, step, step_there, others):
                   lambda: begun_there(There(peer, group))] + [call for call, _ in others]
     times = in_turns(comm, calls, wait_for(comm, peer))
     t, u = times[:2]
-    lines = [line(name + w, t, u, b) + f"; {comm.size * t / b:.2f} x one" for w, b in zip(names, times[2:])]
+    lines = [line(name + w, t, u, b) + f"; {comm.size * t / b:.2f} x one" for w, b in zip(names, times[2:k])]
+    lines[0] += f"; all but the last bucket would be {1 - 1 / len(grads):.2f}"
     if peer:
-        t, u = times[6:8]
+        t, u = times[k:k + 2]
         lines += [line(name + w, t, u, b) + f"; {comm.size * t / b:.2f} x"
-                  for w, b in zip([", torch", ", torch urgent"] + [n for _, n in others], times[8:])]
+                  for w, b in zip([", torch", ", torch urgent"] + [n for _, n in others], times[k + 2:])]
     return "\n".join(lines)
 
 
@@ -205,109 +177,122 @@ def buckets(comm, peer):
     return compare(comm, peer, "buckets", step, step_there, [])
 
 
-class Network:
-    """LAYERS products with relu between them, and their gradients by hand."""
+def layers(comm, peer, n_layers=LAYERS, name="layers"):
+    net = Network(comm, n_layers)
 
-    def __init__(self, comm):
-        self.x = nd.random.normal(size=(ROWS, WIDTH), dtype=nd.float32, device=comm.device).astype(nd.bfloat16)
-        self.w = [(nd.random.normal(size=(WIDTH, WIDTH), dtype=nd.float32, device=comm.device) * WIDTH**-0.5).astype(nd.bfloat16)
-                  for _ in range(LAYERS)]
+    def inputs_first(each, pieces=1):
+        net.step(each, True, pieces)
 
-    def step(self, each, note=lambda what: None):
-        """each: takes the gradients, those of the last layer first."""
-        h = [self.x]
-        for w in self.w:
-            h.append(nd.relu(h[-1] @ w))
-        g = h[-1]
-        note("forward")
-        for i in reversed(range(LAYERS)):
-            each(nd.matrix_transpose(h[i]) @ g)
-            note(f"dw{i}")
-            if i:
-                g = g @ nd.matrix_transpose(self.w[i])
-                note(f"dx{i}")
-                g = nd.where(h[i] > 0, g, 0.0)
-                note("where")
+    def halves(each):
+        net.step(each, pieces=2)
 
-
-def layers(comm, peer):
-    net = Network(comm)
     if not peer:
-        return compare(comm, peer, "layers", net.step, None, [])
-    torch, dist = peer
-    linear = [torch.nn.Linear(WIDTH, WIDTH, bias=False, device="cuda", dtype=torch.bfloat16) for _ in range(LAYERS)]
-    model = torch.nn.Sequential(*[m for one in linear for m in (one, torch.nn.ReLU())])
-    together = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=True, static_graph=True)
-    tx = torch.randn(ROWS, WIDTH, device="cuda").bfloat16()
-    tw = [(torch.randn(WIDTH, WIDTH, device="cuda") * WIDTH**-0.5).bfloat16() for _ in range(LAYERS)]
+        return compare(comm, peer, name, net.step, None, [], inputs_first, halves)
+    there = ModuleThere(peer[0], n_layers)
+    others = [(lambda: there.by_module(there.alone), ", module alone"), (lambda: there.by_module(there.together), ", DDP")]
+    return compare(comm, peer, name, net.step, there.by_hand, others, inputs_first, halves)
 
-    def by_hand(each):
-        h = [tx]
-        for w in tw:
-            h.append(torch.relu(h[-1] @ w))
-        g = h[-1]
-        for i in reversed(range(LAYERS)):
-            each(h[i].T @ g)
-            if i:
-                g = torch.where(h[i] > 0, g @ tw[i].T, 0.0)
 
-    def by_module(m):
-        for p in m.parameters():
-            p.grad = None
-        out = m(tx)
-        out.backward(out.detach())
+def deep(comm, peer):
+    return layers(comm, peer, DEEP, "deep")
 
-    with torch.no_grad():
-        others = [(lambda: by_module_with_grad(model), ", module alone"), (lambda: by_module_with_grad(together), ", DDP")]
 
-        def by_module_with_grad(m):
-            with torch.enable_grad():
-                by_module(m)
+def updated(comm, peer):
+    net, wait = Network(comm, LAYERS), wait_for(comm, peer)
 
-        return compare(comm, peer, "layers", net.step, by_hand, others)
+    def alone():
+        grads = []
+        net.step(grads.append)
+        net.update(grads)
+
+    def together(take):
+        buckets = nd.parallel.Buckets(comm)
+        net.step(buckets.add)
+        net.update(take(buckets))
+
+    names = ["after all", "as they come"]
+    calls = [alone, lambda: together(nd.parallel.Buckets.wait), lambda: together(nd.parallel.Buckets.results)]
+    if peer:
+        there = ModuleThere(peer[0], LAYERS)
+        names += ["DDP and SGD"]
+        calls += [lambda: there.trained(there.alone), lambda: there.trained(there.together)]
+    t, *both = in_turns(comm, calls, wait)
+    alone_there = both.pop(2) if peer else t
+    return "updated: " + ", ".join(f"{name} {1e6 * a:.0f} us alone, {1e6 * b:.0f} together, {comm.size * a / b:.2f} x one"
+                                   for name, a, b in zip(names, (t, t, alone_there), both))
+
+
+def sums(comm, peer):
+    calls, names = [], []
+    for dtype in (nd.bfloat16, nd.float32):
+        x = nd.zeros((32 << 20) // dtype.itemsize, dtype=dtype, device=comm.device)
+        for op in ("sum", "avg"):
+            names.append(f"{dtype} {op}")
+            calls.append(lambda x=x, op=op: [comm.all_reduce(x, op, out=x) for _ in range(4)])
+    times = in_turns(comm, calls, wait_for(comm, peer))
+    return "four all_reduce of 32 MiB: " + ", ".join(f"{name} {1e6 * t:.0f} us" for name, t in zip(names, times))
+
+
+def kernels_of(torch, call, meet):
+    """(kind, start, end) of each kernel of one call, in microseconds from the first; the ranks begin it together."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]) as p:
+        for _ in range(2):  # of which the first finds what profiling needs
+            call()
+            meet()
+    with tempfile.NamedTemporaryFile(suffix=".json") as f:
+        p.export_chrome_trace(f.name)
+        with open(f.name) as text:
+            events = sorted((e for e in json.load(text)["traceEvents"] if e.get("cat") == "kernel"), key=lambda e: e["ts"])
+    kinds = [("x", "nccl"), ("m", "nvjet|gemm|cutlass|sm90|mma")]
+    found = [(next((k for k, words in kinds if re.search(words, e["name"])), "e"), e["ts"], e["ts"] + e["dur"]) for e in events]
+    # Between rests, each of which ends with the barrier's exchange: the last call.
+    rests = [0, 0] + [i for i in range(1, len(found)) if found[i][1] - found[i - 1][2] > 500 * HOW.rest]
+    found = found[rests[-2]:rests[-1] or len(found)]
+    found = found[next((i for i, k in enumerate(found) if k[0] == "m"), 0):]
+    return [(kind, a - found[0][1], b - found[0][1]) for kind, a, b in found]
 
 
 def timeline(comm, peer):
-    """Of the exchange on a stream of each priority: milliseconds from the start, of rank 0."""
-    net, lines = Network(comm), []
-    for name, stream in (("urgent", nd.Stream(comm.device, priority=-100)), ("usual", nd.Stream(comm.device))):
-        for _ in range(4):
-            noted = []
+    """x: an exchange, m: a product, e: what goes by elements; with start and end."""
+    if not peer:
+        return "timeline: PyTorch's profiler makes it"
+    torch, lines = peer[0], []
+    net, there, wait = Network(comm, LAYERS), ModuleThere(peer[0], LAYERS), wait_for(comm, peer)
+    usual = nd.Stream(comm.device)
 
-            def note(what, on=None):
-                event = nd.Event(comm.device, timing=True)
-                event.record(on)
-                noted.append((what, event))
+    def meet():
+        wait()
+        time.sleep(HOW.rest / 1000)
+        comm.barrier()
 
-            class Noted(BucketsOn):
-                __slots__ = ()
+    def begun(buckets, **how):
+        net.step(buckets.add, **how)
+        return buckets.wait()
 
-                def add(self, gradient):
-                    self._stream.wait_stream(nd.current_stream(gradient.device))
-                    note("+x", stream)
-                    super().add(gradient)
-                    note("x", stream)
+    def begun_there(works):
+        there.by_hand(works.add)
+        works.wait()
 
-            comm.barrier()
-            note("start")
-            exchange = Noted(comm, stream)
-            net.step(exchange.add, note)
-            exchange.wait()
-            note("end")
-            nd.synchronize(comm.device)
-        start = noted[0][1]
-        lines.append(f"timeline, {name}: " + " ".join(f"{what} {start.elapsed_time(e):.2f}" for what, e in noted[1:]))
+    for name, call in (("here", lambda: begun(nd.parallel.Buckets(comm))),
+                       ("usual, inputs first", lambda: begun(BucketsOn(comm, usual), inputs_first=True)),
+                       ("torch", lambda: begun_there(There(peer))), ("DDP", lambda: there.by_module(there.together))):
+        for _ in range(3):
+            call()
+        kernels = kernels_of(torch, call, meet)
+        lines.append(f"timeline, {name}: " + " ".join(f"{kind}{a:.0f}-{b:.0f}" for kind, a, b in kernels if b - a > 15))
     return "\n".join(lines)
 
 
-ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "timeline": timeline}
+ROWS_OF = {"behind": behind, "buckets": buckets, "layers": layers, "deep": deep, "updated": updated, "sums": sums, "timeline": timeline}
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=list(ROWS_OF))
+    parser.add_argument("--only", choices=list(ROWS_OF), nargs="+")
     parser.add_argument("--no-torch", action="store_true")
-    args = parser.parse_args()
+    parser.add_argument("--rest", type=float, default=HOW.rest)
+    parser.add_argument("--at-once", type=int, default=HOW.at_once)
+    args = parser.parse_args(namespace=HOW)
     comm = nd.comm.world(os.environ.get("NDOCK_DEVICE", "cuda:0"))
     try:
         peer = None if args.no_torch else peer_of(comm)
@@ -315,7 +300,7 @@ def main():
         peer = None
         print(f"no PyTorch beside: {e}", flush=True)
     for name, function in ROWS_OF.items():
-        if args.only in (None, name):
+        if not args.only or name in args.only:
             tell(comm, name, function, comm, peer)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/attention.py %reldir%/busy.py %reldir%/cpu.py %reldir%/shapes.py %reldir%/exchange.py %reldir%/comm.py %reldir%/comm_overlap.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_timing.py %reldir%/gpu_graph.py %reldir%/gpu_speed.py %reldir%/sweep.py %reldir%/plot.py %reldir%/nn.py %reldir%/norms.py %reldir%/windows.py %reldir%/conv.py %reldir%/quant.py %reldir%/narrow.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
+EXTRA_DIST += %reldir%/attention.py %reldir%/busy.py %reldir%/cpu.py %reldir%/shapes.py %reldir%/exchange.py %reldir%/comm.py %reldir%/comm_models.py %reldir%/comm_overlap.py %reldir%/comm_register.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_timing.py %reldir%/gpu_graph.py %reldir%/gpu_speed.py %reldir%/sweep.py %reldir%/plot.py %reldir%/nn.py %reldir%/norms.py %reldir%/windows.py %reldir%/conv.py %reldir%/quant.py %reldir%/narrow.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c

@@ -153,7 +153,7 @@ def train_batch_together(comm, net, velocity, x, y, lr, batch):
     dh = nd.where(h > 0, dz @ nd.matrix_transpose(net[2]), 0.0)
     buckets.add(nd.sum(dh, axis=0))
     buckets.add(nd.matrix_transpose(x) @ dh)
-    for p, v, gradient in zip(reversed(net), reversed(velocity), buckets.wait()):
+    for p, v, gradient in zip(reversed(net), reversed(velocity), buckets.results()):
         update(p, v, gradient, lr)
     return loss
 

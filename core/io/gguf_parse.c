@@ -182,24 +182,22 @@ static nd_status read_shape(nd_gguf *f, nd__gguf_bytes *b, nd_gguf_tensor *t)
 /* How many bytes a tensor of a known type has. */
 static nd_status set_nbytes(const nd_gguf *f, nd_gguf_tensor *t)
 {
-    int64_t block, item, nbytes, elements = 1, extent;
-    bool empty = false;
+    int64_t block, item, nbytes, elements = 1, zero = 0;
     const int64_t row = t->ndim ? t->shape[t->ndim - 1] : 1;
     if (!nd__gguf_sizes(t->dtype, t->format, &block, &item))
         return ND_OK;
     if (row % block != 0)
         return bad_tensor(f, t, "a row is no whole number of blocks");
     nbytes = item;
-    /* Without the extents of 0 the product must fit as well, as it must in an array. */
     for (int i = 0; i < t->ndim; i++) {
-        extent = t->shape[i] ? t->shape[i] : 1;
-        empty |= t->shape[i] == 0;
-        if (!nd__mul_size(nbytes, i == t->ndim - 1 && t->shape[i] ? row / block : extent,
-                          &nbytes) ||
-            !nd__mul_size(elements, extent, &elements))
+        const int64_t extent = t->shape[i];
+        zero |= extent == 0;
+        /* The product without zero extents must fit too, as for every array. */
+        if (extent && (!nd__mul_size(nbytes, i == t->ndim - 1 ? row / block : extent, &nbytes) ||
+                       !nd__mul_size(elements, extent, &elements)))
             return bad_tensor(f, t, "the shape's size does not fit 63 bits");
     }
-    t->nbytes = empty ? 0 : (uint64_t)nbytes;
+    t->nbytes = zero ? 0 : (uint64_t)nbytes;
     return ND_OK;
 }
 

@@ -2,7 +2,7 @@
 """Names for annotations. Imported by type checkers only, so that importing the package costs nothing."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Optional, Protocol, Union
 
 from ._ndock import Array, Device, DType
@@ -23,5 +23,5 @@ Axes = Optional[Union[int, Sequence[int]]]
 DTypeLike = Union[DType, str, type, Any]
 DeviceLike = Union[Device, str]
 
-__all__ = ["Any", "Array", "ArrayLike", "Axes", "DType", "DTypeLike", "Device", "DeviceLike", "Literal", "Mapping", "NamedTuple", "Operand", "Optional",
-           "Scalar", "Sequence", "Shape", "Union"]
+__all__ = ["Any", "Array", "ArrayLike", "Axes", "DType", "DTypeLike", "Device", "DeviceLike", "Iterator", "Literal", "Mapping", "NamedTuple", "Operand",
+           "Optional", "Scalar", "Sequence", "Shape", "Union"]

@@ -2,15 +2,18 @@
 """Data parallel training: every rank has all parameters and a part of each batch, and gradients are averaged over the ranks.
 
 Gradients go in buckets, of which the first is that of the last gradients, since backward passes make these first: each is on its way
-while the next ones are computed (Buckets), or put together (all_reduce_gradients). The same ranks have the same bits in every run, and every rank has the same parameters."""
+while the next ones are computed (Buckets), or put together (all_reduce_gradients). The same ranks have the same bits in every run, and
+every rank has the same parameters."""
 from __future__ import annotations
 
+from . import _ndock
+from ._dtypes import isdtype
 from ._manipulation import concat
 from ._manipulation import reshape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Any, Array, Sequence
+    from ._types import Any, Array, Iterator, Sequence
     from .comm import Communicator
 
 __all__ = ["Buckets", "all_reduce_gradients", "replicate", "shard"]
@@ -44,8 +47,8 @@ class Buckets:
 
     add() takes each gradient as the backward pass makes it; as soon as a bucket is full its exchange begins, on the communicator's
     own stream beside what follows, so that it hides behind computing. The first bucket is smaller, to begin sooner. wait() begins
-    that of the last one, and returns the results. op: as for Communicator.all_reduce. Every rank adds the same shapes and dtypes
-    in the same order. Errors: ValueError for sizes below 1.
+    that of the last one, and returns the results; results() those as they come. op: as for Communicator.all_reduce. Every rank adds
+    the same shapes and dtypes in the same order. Errors: ValueError for sizes below 1.
 
     >>> buckets = nd.parallel.Buckets(nd.comm.world())
     >>> buckets.add(nd.zeros(1))  # the gradient of the last layer comes first
@@ -66,13 +69,19 @@ class Buckets:
         self._nbytes = 0
         self._under_way: list[Any] = []
 
+    def _divides(self, dtype: Any) -> bool:
+        """Whether gradients are divided before they are summed: NCCL does so too for an average, but in the few blocks that exchange."""
+        return self._op == "avg" and self._comm.transport == "cuda" and isdtype(dtype, ("real floating", "complex floating"))
+
     def _begin(self) -> None:
         parts = [reshape(g, (-1,)) for g in self._open]
-        if len(parts) == 1:  # is its own bucket; the gradient stays as it is
-            work: Any = self._comm.all_reduce(parts[0], self._op, async_op=True)  # type: ignore[arg-type]
+        flat, op = parts[0] if len(parts) == 1 else concat(parts), self._op
+        if self._divides(flat.dtype):
+            flat, op = _ndock.multiply(flat, 1 / self._comm.size, out=None if len(parts) == 1 else flat), "sum"
+        if flat is parts[0]:  # is its own bucket; the gradient stays as it is
+            work: Any = self._comm.all_reduce(flat, op, async_op=True)  # type: ignore[arg-type]
         else:
-            flat = concat(parts)
-            work = self._comm.all_reduce(flat, self._op, out=flat, async_op=True)  # type: ignore[arg-type]
+            work = self._comm.all_reduce(flat, op, out=flat, async_op=True)  # type: ignore[arg-type]
         self._under_way.append((work, [(g.size, g.shape) for g in self._open], parts))
         self._open, self._nbytes, self._now = [], 0, self._most
 
@@ -86,19 +95,32 @@ class Buckets:
         if self._nbytes >= self._now:
             self._begin()
 
-    def wait(self) -> list[Array]:
-        """The gradients reduced over all ranks, in the order in which they were added, in new arrays; the Buckets are empty again. The
-        host does not wait."""
-        results: list[Array] = []
+    def results(self) -> Iterator[Array]:
+        """The gradients reduced over all ranks, one after the other in the order in which they were added, in new arrays; the Buckets
+        are empty again. Begins the exchange of the last bucket. What the caller's stream does with a gradient waits for the exchange of
+        its bucket alone, so that the first ones are used while the last are on their way; the host does not wait.
+
+        >>> buckets = nd.parallel.Buckets(nd.comm.world())
+        >>> buckets.add(nd.ones(2))
+        >>> [g.tolist() for g in buckets.results()]
+        [[1.0, 1.0]]
+        """
         if self._open:
             self._begin()
-        for work, shapes, _ in self._under_way:
-            flat, at = work.wait(), 0
-            for size, shape in shapes:
-                results.append(reshape(flat[at:at + size], shape))
-                at += size
-        self._under_way = []
-        return results
+        under_way, self._under_way = self._under_way, []
+        return _take(under_way)
+
+    def wait(self) -> list[Array]:
+        """As results(), in a list: what follows waits for all of them."""
+        return list(self.results())
+
+
+def _take(under_way: list[Any]) -> Iterator[Array]:
+    for work, shapes, _ in under_way:
+        flat, at = work.wait(), 0
+        for size, shape in shapes:
+            yield reshape(flat[at:at + size], shape)
+            at += size
 
 
 def all_reduce_gradients(comm: Communicator, grads: Sequence[Array], op: str = "avg", *,

@@ -8,7 +8,7 @@
 
 things w;
 
-int64_t shape221[] = {2, 2, 1}, shape123[] = {1, 2, 3}, three_elements[] = {3, 1};
+int64_t shape221[] = {2, 2, 1}, shape123[] = {1, 2, 3}, three_elements[] = {3, 1, 1};
 int64_t shape23[] = {2, 3}, stride23[] = {3, 1}, ones[] = {1, 1, 1};
 int32_t axes01[] = {0, 1};
 float host[6] = {1, 2, 3, 4, 5, 6};

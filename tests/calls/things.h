@@ -38,7 +38,7 @@ extern things w;
 
 extern int64_t shape221[3];
 extern int64_t shape123[3];
-extern int64_t three_elements[2];
+extern int64_t three_elements[3];
 extern int64_t shape23[2];
 extern int64_t stride23[2];
 extern int64_t ones[3];

@@ -8,6 +8,7 @@ comm_tests += %reldir%/programs.t
 comm_tests += %reldir%/processes.t
 comm_tests += %reldir%/process_faults.t
 comm_tests += %reldir%/store.t
+comm_tests += %reldir%/board.t
 check_PROGRAMS += $(comm_tests)
 TESTS += $(comm_tests) %reldir%/derived.sh %reldir%/mpi.sh %reldir%/run.sh
 EXTRA_DIST += %reldir%/derived.sh %reldir%/mpi.sh %reldir%/run.sh
@@ -26,6 +27,10 @@ noinst_HEADERS += %reldir%/matrix.h %reldir%/team.h
 %canon_reldir%_process_faults_t_LDADD = $(test_ldadd)
 %canon_reldir%_store_t_SOURCES = %reldir%/store.c
 %canon_reldir%_store_t_LDADD = $(core_ldadd) -lpthread
+# The board needs nothing of CUDA, so that it is tested without.
+%canon_reldir%_board_t_SOURCES = %reldir%/board.c backends/cuda/comm/board.c backends/cuda/comm/board.h
+%canon_reldir%_board_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
+%canon_reldir%_board_t_LDADD = -lrt
 tests/comm/mpi.log: %reldir%/processes.t tools/ndock$(EXEEXT)
 tests/comm/run.log: %reldir%/processes.t tools/ndock$(EXEEXT)
 tests/comm/derived.log: %reldir%/local.t

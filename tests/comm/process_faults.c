@@ -222,8 +222,9 @@ static void two_communicators(const char *how)
 
 /* Rank 0 comes late to a barrier and leaves at once: rank 1, which meanwhile looks for it now and then,
  * has to see that it came before that it left. */
-static int leave_after_all(int rank, const nd_comm_id *id)
+static int leave_after_all(int rank, int time, const nd_comm_id *id)
 {
+    (void)time;
     const struct timespec late = {.tv_nsec = 4000000};
     nd_comm *c = NULL;
     alarm(30);
@@ -235,26 +236,74 @@ static int leave_after_all(int rank, const nd_comm_id *id)
     return 0;
 }
 
-static void leaves_after_all(void)
+/* Ranks that are the same communicators one after the other, each in a process; whether all is good. */
+static int again_and_again(int n, int times, int (*be)(int rank, int time, const nd_comm_id *id))
 {
-    const int times = getenv("NDOCK_TEST_SLICE") ? 60 : 300;
     nd_comm_id *id = calloc((size_t)times, sizeof *id);
-    pid_t pid[2];
+    pid_t pid[RANKS];
     int good = id != NULL, status;
     for (int i = 0; i < times && good; i++)
         fine(nd_comm_unique_id(NULL, &id[i]));
     fflush(NULL);
-    for (int r = 0; r < 2 && good; r++)
+    for (int r = 0; r < n && good; r++)
         if ((pid[r] = fork()) == 0) {
-            for (int i = 0; i < times; i++)
-                (void)leave_after_all(r, &id[i]);
-            _exit(0);
+            int wrong = 0;
+            for (int i = 0; i < times && !wrong; i++)
+                wrong = be(r, i, &id[i]);
+            fflush(NULL);
+            _exit(wrong);
         }
-    for (int r = 0; r < 2 && good; r++)
-        if (waitpid(pid[r], &status, 0) != pid[r] || status != 0)
-            good = 0;
+    for (int r = 0; r < n && id; r++)
+        good = waitpid(pid[r], &status, 0) == pid[r] && status == 0 && good;
     free(id);
-    ok(good, "a rank that leaves when all is done, %d times: the other one is not told", times);
+    return good;
+}
+
+static void leaves_after_all(void)
+{
+    const int times = getenv("NDOCK_TEST_SLICE") ? 60 : 300;
+    ok(again_and_again(2, times, leave_after_all),
+       "a rank that leaves when all is done, %d times: the other one is not told", times);
+}
+
+/* How many calls the rank makes of a communicator before it leaves. */
+static int calls_of(int rank, int time)
+{
+    return (int)((uint32_t)(time * RANKS + rank + 1) * 2654435761u >> 16) % 6;
+}
+
+/* As many calls succeed on every rank as the rank makes that leaves first; the next one names it. */
+static int leave_at_random(int rank, int time, const nd_comm_id *id)
+{
+    int least = calls_of(0, time), made = 0;
+    nd_comm *c = NULL;
+    nd_array *x = ones();
+    nd_status status = ND_OK;
+    for (int r = 1; r < RANKS; r++)
+        least = calls_of(r, time) < least ? calls_of(r, time) : least;
+    alarm(30);
+    fine(nd_comm_init(NULL, rank, RANKS, id, &c));
+    while (made < calls_of(rank, time) && status == ND_OK) {
+        status = made % 2 ? nd_comm_barrier(c) : nd_comm_broadcast(c, x, made % RANKS, NULL);
+        made += status == ND_OK;
+    }
+    const int wrong =
+        made != least ||
+        (calls_of(rank, time) > least &&
+         (status != ND_ERR_COMM || !strstr(nd_last_error()->message, "which has left")));
+    if (wrong)
+        printf("# time %d, rank %d: %d calls of %d, least %d, status %d, %s\n", time, rank, made,
+               calls_of(rank, time), least, (int)status, nd_last_error()->message);
+    nd_release(x);
+    nd_comm_release(c);
+    return wrong;
+}
+
+static void leave_at_random_times(void)
+{
+    const int times = getenv("NDOCK_TEST_SLICE") ? 60 : 300;
+    ok(again_and_again(RANKS, times, leave_at_random),
+       "ranks that leave after any number of calls, %d times: the others are told then", times);
 }
 
 static void nobody_comes(void)
@@ -270,6 +319,34 @@ static void nobody_comes(void)
     ok(stat(path, &st) != 0, "and leaves nothing");
     memset(&id, 'x', sizeof id);
     ok(nd_comm_init(NULL, 0, 2, &id, &c) == ND_ERR_ARGUMENT && !c, "bytes that are no name");
+}
+
+static int has_segment(const nd_comm_id *id)
+{
+    struct stat st;
+    char path[ND_COMM_ID_BYTES + 16];
+    snprintf(path, sizeof path, "/dev/shm%.127s", (const char *)id->bytes);
+    return stat(path, &st) == 0;
+}
+
+/* In a group a rank does not wait for the others, so that the segment keeps its name for a while. */
+static void joined_in_a_group(void)
+{
+    nd_comm_id id[3];
+    nd_comm *c[3] = {NULL};
+    for (int i = 0; i < 3; i++)
+        fine(nd_comm_unique_id(NULL, &id[i]));
+    fine(nd_comm_init(NULL, 0, 1, &id[0], &c[0]));
+    fine(nd_comm_group_begin(c[0]));
+    for (int i = 1; i < 3; i++)
+        fine(nd_comm_init(NULL, 0, 1, &id[i], &c[i]));
+    fine(nd_comm_group_end(c[0]));
+    fine(nd_comm_barrier(c[1]));
+    ok(!has_segment(&id[1]), "joined in a group: no shared memory is left when the ranks have met");
+    nd_comm_release(c[2]);
+    ok(!has_segment(&id[2]), "nor when they never have");
+    nd_comm_release(c[1]);
+    nd_comm_release(c[0]);
 }
 
 int main(void)
@@ -290,7 +367,9 @@ int main(void)
     with("leaves early", leaves, "rank 1, which has left", "all_reduce");
     with("aborts", aborts, "rank 1 aborted it", "latest call was all_reduce of 10 f32 by sum");
     leaves_after_all();
+    leave_at_random_times();
     nobody_comes();
+    joined_in_a_group();
     printf("1..%d\n", tap_count);
     return tap_failures != 0;
 }

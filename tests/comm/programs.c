@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Random programs of collectives, work of the ranks between them, on streams of their own and in any
- * order of the ranks, against a serial oracle in integers that wrap. */
+ * order of the ranks, against a serial oracle in integers that wrap: on the simulator by one thread for
+ * all ranks, and by shared memory in a process for each. */
+#include <sys/wait.h>
+#include <unistd.h>
 #include "tests/comm/team.h"
 
 enum { LENGTH = 24, STEPS = 12 }; /* LENGTH: divisible by every number of ranks */
@@ -15,10 +18,13 @@ static uint32_t draw(uint32_t below)
 /* What each rank has, here and there. */
 typedef struct {
     int n;
+    int only; /* the rank of this process; -1: all are here */
+    nd_device *device[MOST];
+    nd_comm *comm[MOST];
     uint32_t want[MOST][LENGTH];
     nd_array *x[MOST];
-    nd_stream *stream[MOST][2];
-    nd_stream *last[MOST]; /* on which x was used last */
+    nd_stream *stream[MOST][2]; /* NULL: the device queues nothing */
+    nd_stream *last[MOST];      /* on which x was used last */
 } world;
 
 static uint32_t combined(int op, uint32_t a, uint32_t b)
@@ -33,6 +39,11 @@ static uint32_t combined(int op, uint32_t a, uint32_t b)
     default:
         return a + b;
     }
+}
+
+static int is_here(const world *w, int r)
+{
+    return w->only < 0 || w->only == r;
 }
 
 static void combine_all(const world *w, int op, uint32_t *out)
@@ -135,12 +146,10 @@ static void pass_on(world *w, nd_comm *c, int r)
     w->x[r] = next;
 }
 
-static void call(world *w, nd_comm *c, int kind, int op, int root, int k, int r)
+static void call(world *w, int kind, int op, int root, int k, int r, nd_work **work)
 {
-    nd_comm_opts opts = {.size = sizeof opts, .reduce = op};
-    nd_work *work = NULL;
-    if (kind == SUM_UP && draw(2))
-        opts.work = &work;
+    nd_comm *c = w->comm[r];
+    const nd_comm_opts opts = {.size = sizeof opts, .reduce = op, .work = work};
     switch (kind) {
     case SUM_UP:
         must(nd_comm_all_reduce_into(c, w->x[r], &opts, w->x[r]));
@@ -164,19 +173,36 @@ static void call(world *w, nd_comm *c, int kind, int op, int root, int k, int r)
         by_rows(w, c, kind, r, &opts);
     }
     if (work)
-        must(nd_work_wait(work));
-    nd_work_release(work);
+        must(nd_work_wait(*work));
 }
 
-/* A rank's step on one of its streams, after what it did before. */
-static void take_step(world *w, nd_comm *c, int kind, int op, int root, int k, int r)
+static void enter(const world *w, int r, nd_stream *s)
 {
-    nd_stream *s = w->stream[r][draw(2)];
-    if (s != w->last[r])
+    if (s && s != w->last[r])
         must(nd_stream_wait_stream(s, w->last[r]));
-    must(nd_stream_push(s));
-    call(w, c, kind, op, root, k, r);
-    must(nd_stream_pop(s));
+    if (s)
+        must(nd_stream_push(s));
+}
+
+static void leave(nd_stream *s)
+{
+    if (s)
+        must(nd_stream_pop(s));
+}
+
+/* A rank's step on one of its streams, after what it did before. Ranks of other processes draw the
+ * same there. */
+static void take_step(world *w, int kind, int op, int root, int k, int r)
+{
+    nd_work *work = NULL;
+    nd_stream *s = w->stream[r][draw(2)];
+    const int works = kind == SUM_UP && draw(2);
+    if (!is_here(w, r))
+        return;
+    enter(w, r, s);
+    call(w, kind, op, root, k, r, works ? &work : NULL);
+    nd_work_release(work);
+    leave(s);
     w->last[r] = s;
 }
 
@@ -191,18 +217,19 @@ static void shuffle(int *order, int n)
     }
 }
 
-static void begin(world *w, const team *t)
+static void begin(world *w)
 {
     const int64_t shape = LENGTH;
     const nd_layout layout = {.size = sizeof layout, .dtype = ND_I32, .ndim = 1, .shape = &shape};
-    w->n = t->n;
-    for (int r = 0; r < t->n; r++) {
+    for (int r = 0; r < w->n; r++) {
         for (int i = 0; i < LENGTH; i++)
             w->want[r][i] = draw(100) - 50;
         w->last[r] = w->stream[r][0];
-        must(nd_stream_push(w->last[r]));
-        must(nd_from_host(&layout, w->want[r], t->sim[r].d, &w->x[r]));
-        must(nd_stream_pop(w->last[r]));
+        if (!is_here(w, r))
+            continue;
+        enter(w, r, w->last[r]);
+        must(nd_from_host(&layout, w->want[r], w->device[r], &w->x[r]));
+        leave(w->last[r]);
     }
 }
 
@@ -211,43 +238,111 @@ static int agrees(const world *w)
     int good = 1;
     for (int r = 0; r < w->n; r++) {
         uint32_t got[LENGTH];
-        must(nd_stream_push(w->last[r]));
+        if (!is_here(w, r))
+            continue;
+        enter(w, r, w->last[r]);
         must(nd_to_host(w->x[r], got, sizeof got));
-        must(nd_stream_pop(w->last[r]));
+        leave(w->last[r]);
         good = good && memcmp(got, w->want[r], sizeof got) == 0;
     }
     return good;
 }
 
-static int run_program(const team *t, world *w, uint64_t seed)
+static int run_program(world *w, uint64_t seed)
 {
     int order[MOST];
     state = seed;
-    begin(w, t);
+    begin(w);
     for (int i = 0; i < STEPS; i++) {
-        const int kind = (int)draw(KINDS), op = (int)draw(4), root = (int)draw((uint32_t)t->n);
+        const int kind = (int)draw(KINDS), op = (int)draw(4), root = (int)draw((uint32_t)w->n);
         const int k = (int)draw(50);
-        shuffle(order, t->n);
-        for (int j = 0; j < t->n; j++)
-            take_step(w, t->comm[order[j]], kind, op, root, k, order[j]);
+        shuffle(order, w->n);
+        for (int j = 0; j < w->n; j++)
+            take_step(w, kind, op, root, k, order[j]);
         expect(w, kind, op, root, k);
     }
     const int good = agrees(w);
-    for (int r = 0; r < t->n; r++)
-        nd_release(w->x[r]);
+    for (int r = 0; r < w->n; r++)
+        if (is_here(w, r))
+            nd_release(w->x[r]);
     return good;
 }
 
-static int64_t bytes_in_use(const team *t)
+static int64_t bytes_in_use(const world *w)
 {
     int64_t sum = 0;
-    for (int r = 0; r < t->n; r++) {
+    for (int r = 0; r < w->n; r++) {
         nd_memory_stats stats = {.size = sizeof stats};
-        must(nd_synchronize(t->sim[r].d));
-        must(nd_memory_stats_get(t->sim[r].d, &stats));
+        if (!is_here(w, r))
+            continue;
+        must(nd_synchronize(w->device[r]));
+        must(nd_memory_stats_get(w->device[r], &stats));
         sum += stats.active_bytes.all.current;
     }
     return sum;
+}
+
+/* Every third of the programs, those of this number of ranks; how many are wrong. */
+static int run_programs(world *w, int programs)
+{
+    int wrong = 0;
+    for (int i = w->n - 2; i < programs; i += MOST - 1)
+        if (!run_program(w, (uint64_t)i * 977 + 1) && !wrong++)
+            diag("program %d of %d ranks is wrong", i, w->n);
+    return wrong;
+}
+
+static void on_simulator(int n, int programs)
+{
+    team t = new_team(n);
+    world w = {.n = n, .only = -1};
+    for (int r = 0; r < n; r++) {
+        w.comm[r] = t.comm[r];
+        w.device[r] = t.sim[r].d;
+    }
+    const int64_t before = bytes_in_use(&w);
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < 2; i++)
+            w.stream[r][i] = new_stream(t.sim[r].d);
+    ok(run_programs(&w, programs) == 0, "programs of %d ranks, every third of %d", n, programs);
+    ok(bytes_in_use(&w) == before, "nothing is left of them");
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < 2; i++)
+            nd_stream_release(w.stream[r][i]);
+    end_team(&t);
+}
+
+/* ---- a process a rank ---- */
+static int be_rank(int rank, int n, const nd_comm_id *id, int programs)
+{
+    world w = {.n = n, .only = rank};
+    alarm(120);
+    must(nd_device_get("cpu", &w.device[rank]));
+    must(nd_comm_init(w.device[rank], rank, n, id, &w.comm[rank]));
+    const int64_t before = bytes_in_use(&w);
+    const int wrong = run_programs(&w, programs);
+    const int left = bytes_in_use(&w) != before;
+    nd_comm_release(w.comm[rank]);
+    if (left)
+        diag("rank %d of %d: memory is left", rank, n);
+    return wrong || left;
+}
+
+static void in_processes(int n, int programs)
+{
+    nd_comm_id id;
+    nd_device *cpu;
+    pid_t pid[MOST];
+    int good = 1, status;
+    must(nd_device_get("cpu", &cpu));
+    must(nd_comm_unique_id(cpu, &id));
+    fflush(NULL);
+    for (int r = 0; r < n; r++)
+        if ((pid[r] = fork()) == 0)
+            _exit((be_rank(r, n, &id, programs) | fflush(NULL)) != 0);
+    for (int r = 0; r < n; r++)
+        good = pid[r] > 0 && waitpid(pid[r], &status, 0) == pid[r] && status == 0 && good;
+    ok(good, "by shared memory, programs of %d ranks, every third of %d", n, programs);
 }
 
 int main(void)
@@ -257,24 +352,10 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     setenv("NDOCK_SIM_LATENCY_US", "20", 1); /* and any order of what may be in any */
     alarm(300);
-    for (int n = 2; n <= MOST; n++) {
-        team t = new_team(n);
-        world w;
-        int wrong = 0;
-        const int64_t before = bytes_in_use(&t);
-        for (int r = 0; r < n; r++)
-            for (int i = 0; i < 2; i++)
-                w.stream[r][i] = new_stream(t.sim[r].d);
-        for (int i = n - 2; i < programs; i += MOST - 1)
-            if (!run_program(&t, &w, (uint64_t)i * 977 + 1) && !wrong++)
-                diag("program %d of %d ranks is wrong", i, n);
-        ok(bytes_in_use(&t) == before, "nothing is left of them");
-        ok(wrong == 0, "programs of %d ranks, every third of %d", n, programs);
-        for (int r = 0; r < n; r++)
-            for (int i = 0; i < 2; i++)
-                nd_stream_release(w.stream[r][i]);
-        end_team(&t);
-    }
+    for (int n = 2; n <= MOST; n++) /* before there are devices whose threads a child lacks */
+        in_processes(n, programs);
+    for (int n = 2; n <= MOST; n++)
+        on_simulator(n, programs);
     printf("1..%d\n", tap_count);
     return tap_failures != 0;
 }

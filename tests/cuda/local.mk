@@ -115,8 +115,9 @@ endif
 %canon_reldir%_linalg_errors_t_LDADD = $(test_ldadd) -ldl -lm
 %canon_reldir%_ipc_t_SOURCES = %reldir%/ipc.c
 %canon_reldir%_ipc_t_LDADD = $(test_ldadd) -ldl
-%canon_reldir%_nccl_t_SOURCES = %reldir%/nccl.c
-%canon_reldir%_nccl_t_LDADD = $(test_ldadd) -ldl -lm -lpthread
+%canon_reldir%_nccl_t_SOURCES = %reldir%/nccl.c backends/cuda/comm/board.c backends/cuda/comm/board.h
+%canon_reldir%_nccl_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
+%canon_reldir%_nccl_t_LDADD = $(test_ldadd) -ldl -lm -lpthread -lrt
 %canon_reldir%_conv_calls_t_SOURCES = %reldir%/conv_calls.c %reldir%/forms.h
 %canon_reldir%_conv_calls_t_LDADD = $(test_ldadd) -ldl -lm
 %canon_reldir%_pool_calls_t_SOURCES = %reldir%/pool_calls.c %reldir%/forms.h

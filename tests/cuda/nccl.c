@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Communicators of GPUs by an NCCL that only pretends, between two devices of a driver that does so
  * too: every collective in the dtypes that NCCL reduces, the ranks in one thread or in one each, what
- * happens when one is late, calls something else or NCCL has an error, and without the library. */
+ * happens when one is late, calls something else or NCCL has an error, and without the library; and a
+ * rank whose other one is in another process, which is played on the board. */
 #include <ndock/plugin.h>
 #include <pthread.h>
 #include <time.h>
+#include "backends/cuda/comm/board.h"
 #include "tests/comm/matrix.h"
 #include "tests/cuda/stubs.h"
 
@@ -176,6 +178,38 @@ static void leavers(void)
     leave();
 }
 
+/* ---- a rank of another process, of which only what it writes on the board is there ---- */
+static cuda_board *join_with_other(nd_comm **c)
+{
+    nd_comm_id id;
+    fine(nd_comm_unique_id(devices[0], &id));
+    cuda_board *other = cuda_board_open(id.bytes, sizeof id.bytes, 1, 2);
+    fine(nd_comm_init(devices[0], 0, 2, &id, c));
+    return other;
+}
+
+enum { DIES, LEAVES, CALLS_ANOTHER, FAILS, LATE, WAYS };
+static void with_other(int way)
+{
+    nd_comm *c = NULL;
+    nd_array *a = vector(0, ND_F32, 10), *out = NULL;
+    cuda_board *other = join_with_other(&c);
+    if (way == CALLS_ANOTHER)
+        cuda_board_note(other, 1, "broadcast of 4 i64, root 0");
+    if (way == FAILS)
+        cuda_board_fail(other, "rank 1 aborted it");
+    if (way == LEAVES)
+        cuda_board_leave(other);
+    if (way == DIES)
+        cuda_board_close(other);
+    ask_status(nd_comm_all_reduce(c, a, NULL, &out));
+    nd_comm_release(c);
+    if (way != DIES)
+        cuda_board_close(other);
+    nd_release(out);
+    nd_release(a);
+}
+
 static int look(void)
 {
     const char *what = getenv("TEST_WHAT");
@@ -196,6 +230,9 @@ static int look(void)
         nobody_joins();
         leavers();
     }
+    if (strcmp(what, "other") == 0)
+        for (int way = DIES; way < WAYS; way++)
+            with_other(way);
     const int *n = dlsym(dlopen("libnccl.so.2", RTLD_NOW), "stub_nccl_counts");
     printf("joined %d, split %d, ended %d\n", n[0], n[1], n[2] + n[3]);
     return 0;
@@ -229,8 +266,25 @@ static void faults(void)
          "call within 300 ms\nND_ERR_ASYNC",
          "a rank that does not call, and whoever waits for the stream hears of it");
     SAYS(": NCCL says ncclRemoteError (6); its latest call was ", "an error of NCCL");
-    SAYS("ND_ERR_COMM: communicator of 2 ranks: rank 0 waited 300 ms for others", "nobody joins");
+    SAYS("ND_ERR_COMM: communicator of 2 ranks: rank 0 waited 300 ms for others; rank 1 did not "
+         "join",
+         "nobody joins");
     SAYS("ND_OK: \nND_ERR_COMM: communicator of 2 ranks: rank 0 aborted it", "aborted for all");
+}
+
+static void another_process(void)
+{
+    static const char call[] = "call 1 of rank 0, all_reduce of 10 f32 by sum, waits for rank 1, ";
+    char text[200];
+    ask(MACHINE(TWO, "TEST_WHAT=other", "NDOCK_COMM_TIMEOUT=300", "STUB_NCCL_ALONE=1"), NO_NVML);
+    snprintf(text, sizeof text, "%swhich has died", call);
+    SAYS(text, "a rank that died is named");
+    snprintf(text, sizeof text, "%swhich has left", call);
+    SAYS(text, "one that has left");
+    SAYS("that of rank 1 is broadcast of 4 i64, root 0", "one that makes another call");
+    SAYS("communicator of 2 ranks: rank 1 aborted it", "why it failed there");
+    snprintf(text, sizeof text, "%swhich did not come within 300 ms", call);
+    SAYS(text, "one that is late");
 }
 
 static void without_library(void)
@@ -245,8 +299,10 @@ static void without_library(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {
-        {"collectives", collectives}, {"faults", faults}, {"without_library", without_library}};
+    static const tap_case cases[] = {{"collectives", collectives},
+                                     {"faults", faults},
+                                     {"another_process", another_process},
+                                     {"without_library", without_library}};
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();
     return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));

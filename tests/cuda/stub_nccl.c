@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A libnccl.so.2 between the ranks of one process, on memory of the host (STUB_CUDA_MEMORY=1). As the
  * real one it may want the calls of all ranks before it lets the first return: a call outside a group
- * waits for the others, and a group for those of all its calls. */
+ * waits for the others, and a group for those of all its calls. With STUB_NCCL_ALONE=1 the others are
+ * in processes that join and never call. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 
 #pragma GCC visibility push(default)
@@ -323,10 +325,8 @@ int ncclGetVersion(int *version)
 
 int ncclGetUniqueId(id *out)
 {
-    static int made;
     memset(out, 0, sizeof *out);
-    out->bytes[0] = (char)++made;
-    return 0;
+    return getrandom(out->bytes, 16, 0) == 16 ? 0 : SYSTEM_ERROR;
 }
 
 static team *team_of(const id *name, int n, int is_child)
@@ -352,7 +352,7 @@ static comm *join(const id *name, int n, int rank, int is_child)
     c->team = team_of(name, n, is_child);
     c->rank = rank;
     c->team->member[rank] = c;
-    c->team->joined++;
+    c->team->joined += getenv("STUB_NCCL_ALONE") ? n : 1;
     pthread_mutex_unlock(&lock);
     return c;
 }

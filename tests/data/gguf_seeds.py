@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the GGUF files of tests/fuzz/seeds/gguf with the PyPI package gguf, of a fixed seed: gguf_seeds.py FOLDER"""
 import os
+import struct
 import sys
 
 import gguf
@@ -42,6 +43,14 @@ def every_type(w):
     w.add_array("nested", [[1, 2], [3]])
 
 
+def zero_and_huge(path):
+    """A tensor without elements, of which one extent is beyond what strides can be; the package writes none."""
+    extents = (0, 6917529027641081858, 0)
+    head = b"GGUF" + struct.pack("<IQQ", 3, 1, 0) + struct.pack("<Q", 1) + b"t" + struct.pack("<I3QIQ", 3, *extents, 0, 0)
+    with open(path, "wb") as f:
+        f.write(head + bytes(-len(head) % 32))
+
+
 def main():
     folder = sys.argv[1]
     rng = np.random.default_rng(16)
@@ -57,6 +66,7 @@ def main():
     write(os.path.join(folder, "aligned"), plain[:2], lambda w: None, 64)
     write(os.path.join(folder, "other"), [("ternary", gguf.quants.quantize(np.ones((1, 256), np.float32), GGMLQuantizationType.TQ2_0),
                                            GGMLQuantizationType.TQ2_0), *plain[:1]], lambda w: None)
+    zero_and_huge(os.path.join(folder, "zero_and_huge"))
 
 
 main()

@@ -127,7 +127,7 @@ EXTRA_DIST += %reldir%/fuzz.sh \
   %reldir%/seeds/npz/deflated %reldir%/seeds/npz/descriptor %reldir%/seeds/npz/numpy \
   %reldir%/seeds/npz/own %reldir%/seeds/npz/stream %reldir%/seeds/npz/text \
   %reldir%/seeds/gguf/aligned %reldir%/seeds/gguf/blocks %reldir%/seeds/gguf/empty %reldir%/seeds/gguf/other \
-  %reldir%/seeds/gguf/plain \
+  %reldir%/seeds/gguf/plain %reldir%/seeds/gguf/zero_and_huge \
   %reldir%/seeds/csv/blanks %reldir%/seeds/csv/columns %reldir%/seeds/csv/complex \
   %reldir%/seeds/csv/digits %reldir%/seeds/csv/format %reldir%/seeds/csv/integers \
   %reldir%/seeds/csv/plain %reldir%/seeds/csv/quotes \

@@ -83,12 +83,24 @@ def test_work_and_groups():
 
 class Recorder:
     """A communicator that notes when it is called, and sums nothing."""
+    transport = "cpu"
+
     def __init__(self):
         self.sizes = []
 
     def all_reduce(self, x, op, out=None, async_op=False):
         assert op == "avg" and async_op
         self.sizes.append(x.size)
+        return Done(x)
+
+
+class OfNccl:
+    """Two ranks that have the same, whom NCCL would carry: it is to sum what was divided before."""
+    transport, size = "cuda", 2
+
+    def all_reduce(self, x, op, out=None, async_op=False):
+        assert op == "sum" and out is x and async_op
+        x += nd.asarray(x, copy=True)
         return Done(x)
 
 
@@ -106,6 +118,15 @@ def test_buckets_begin_when_they_are_full():
         sent.append(list(comm.sizes))
     assert sent == [[2], [2], [2], [2], [2, 9, 20], [2, 9, 20]]
     assert [r.tolist() for r in buckets.wait()] == [[float(n)] * n for n in (2, 3, 5, 1, 20, 1)] and comm.sizes == [2, 9, 20, 1]
+    for n in (1, 30, 2):  # of which each is a bucket
+        buckets.add(nd.full((n,), float(n)))
+    waited = []
+    for work, k in zip(buckets._under_way, range(2)):
+        work[0].wait = lambda k=k, result=work[0].wait(): waited.append(k) or result
+    results = buckets.results()
+    assert waited == [] and comm.sizes[4:] == [1, 30, 2]
+    assert next(results).tolist() == [1.0] and waited == [0] and next(results).size == 30 and waited == [0, 1]
+    assert next(results).tolist() == [2.0, 2.0] and list(results) == [] and buckets.wait() == []
     comms = team(2)
     both = [nd.parallel.Buckets(c, "sum", first_bytes=1) for c in comms]
     for b, c in zip(both, comms):
@@ -115,6 +136,16 @@ def test_buckets_begin_when_they_are_full():
         assert host([first])[0].tolist() == [3.0] * 3 and host([second])[0].tolist() == [[2.0] * 2] * 2 and second.dtype == nd.float32
     with raises(ValueError, "first_bytes is at least 1"):
         nd.parallel.Buckets(comm, first_bytes=0)
+
+
+def test_averages_of_nccl_are_divided_before():
+    g = [nd.asarray([1.0, 3.0], dtype=nd.float32), nd.asarray([5.0, 7.0], dtype=nd.float32), nd.asarray([9 + 2j])]
+    buckets = nd.parallel.Buckets(OfNccl(), bucket_bytes=16, first_bytes=1)
+    for x in g[:1] + g:
+        buckets.add(x)
+    results = buckets.wait()
+    assert [r.tolist() for r in results] == [x.tolist() for x in g[:1] + g] and [r.dtype for r in results[1:]] == [x.dtype for x in g]
+    assert g[0].tolist() == [1.0, 3.0] and g[2].tolist() == [9 + 2j]
 
 
 def test_splitting():

@@ -56,6 +56,7 @@ struct ndp_comm {
     uint64_t nbytes, timeout_ms;
     int32_t rank, n, fd;
     uint64_t phase, calls;
+    char name[NDP_COMM_ID_BYTES]; /* of the segment; "": it has none any more */
 };
 
 /* ---- segment.c ---- */

@@ -149,6 +149,14 @@ int32_t cpu_comm_pause(ndp_comm *c, cpu_patience *p, int32_t rank)
     return give_up(c, rank, late);
 }
 
+/* All ranks have the segment open, or nobody will want it. */
+static void unname(ndp_comm *c)
+{
+    if (c->name[0])
+        (void)shm_unlink(c->name);
+    c->name[0] = 0;
+}
+
 int32_t cpu_comm_meet(ndp_comm *c)
 {
     cpu_patience patience = {0};
@@ -160,6 +168,7 @@ int32_t cpu_comm_meet(ndp_comm *c)
             if (status != NDP_OK)
                 return status;
         }
+    unname(c);
     return NDP_OK;
 }
 
@@ -244,13 +253,14 @@ int32_t cpu_comm_join(int32_t rank, int32_t n, const void *id, uint64_t timeout_
     c->rank = rank;
     c->n = n;
     c->timeout_ms = timeout_ms;
+    memcpy(c->name, name, sizeof c->name);
     int32_t status = map_segment(c, name);
     if (status == NDP_OK)
         status = take_place(c);
     if (status == NDP_OK && wait)
         status = await_others(c);
-    if (status != NDP_OK || (wait && rank == 0))
-        (void)shm_unlink(name); /* all have it open, or nobody will want it */
+    if (status == NDP_OK && wait)
+        unname(c);
     if (status != NDP_OK) {
         cpu_comm_leave(c);
         return status;
@@ -263,6 +273,7 @@ void cpu_comm_leave(ndp_comm *c)
 {
     if (!c)
         return;
+    unname(c); /* of one that was joined in a group, and never met the others */
     if (c->shared) {
         atomic_store(&c->shared->rank[c->rank].left, 1);
         munmap(c->shared, c->nbytes);

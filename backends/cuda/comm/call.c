@@ -52,6 +52,11 @@ static int64_t elements(const ndp_view *v)
     return n;
 }
 
+int cuda_comm_is_message(const cuda_part *p)
+{
+    return p->kind == CUDA_SEND || p->kind == CUDA_RECV;
+}
+
 static int reduces(cuda_exchange_kind kind)
 {
     return kind == CUDA_ALL_REDUCE || kind == CUDA_REDUCE || kind == CUDA_REDUCE_SCATTER;
@@ -149,6 +154,7 @@ int32_t cuda_comm_enter(ndp_comm *c, const cuda_part *p)
     if (!failed) {
         memcpy(c->latest, p->text, sizeof c->latest);
         c->in_call_ms = cuda_comm_now_ms();
+        c->in_call = cuda_comm_is_message(p) ? 0 : p->number;
         cuda_keeper_wake();
     }
     pthread_mutex_unlock(&cuda_comm_lock);
@@ -197,6 +203,15 @@ static int32_t run_in_group(ndp_comm *c, const cuda_part *p)
     return status == NDP_OK ? cuda_comm_group_part(c, p, 1) : status;
 }
 
+/* Ranks may capture as often as they like, so that only calls which exchange are counted. */
+static void number(ndp_comm *c, cuda_part *p)
+{
+    if (cuda_comm_is_message(p))
+        p->number = ++c->messages;
+    else if (!cuda_comm_is_captured(p->stream))
+        cuda_board_note(c->board, p->number = ++c->calls, p->text);
+}
+
 int32_t cuda_comm_call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, cuda_exchange_kind kind,
                        const ndp_exchange *x)
 {
@@ -216,7 +231,7 @@ int32_t cuda_comm_call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, cuda_exchange_k
         return status;
     read_exchange(c, kind, x, &part);
     part.stream = cuda_stream(dev, s);
-    part.number = ++c->calls;
+    number(c, &part);
     status = cuda_comm_grouped()      ? run_in_group(c, &part)
              : cuda_team_local(c) > 1 ? cuda_team_call(c, &part)
                                       : run_alone(c, &part);

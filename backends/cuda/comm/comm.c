@@ -34,12 +34,20 @@ void cuda_comm_fail_locked(ndp_comm *c, const char *why)
             cuda_stream_fault(m->waiting_stream, m->why);
         m->aborting = 1;
     }
+    cuda_board_fail(c->board, why);
     cuda_keeper_wake();
+}
+
+void cuda_comm_read_board_locked(ndp_comm *c)
+{
+    char why[CUDA_BOARD_TEXT];
+    if (!c->failed && cuda_board_failed(c->board, why, sizeof why))
+        cuda_comm_fail_locked(c, why);
 }
 
 void cuda_comm_fail(ndp_comm *c, const char *fmt, ...)
 {
-    char why[300];
+    char why[CUDA_BOARD_TEXT];
     va_list args;
     va_start(args, fmt);
     vsnprintf(why, sizeof why, fmt, args);
@@ -53,6 +61,7 @@ int32_t cuda_comm_error(ndp_comm *c)
 {
     int32_t status = NDP_OK;
     pthread_mutex_lock(&cuda_comm_lock);
+    cuda_comm_read_board_locked(c);
     if (c->failed)
         status = cuda_error(NDP_ERR_COMM, "%s", c->why);
     else if (c->epoch != atomic_load(&c->dev->epoch))
@@ -87,8 +96,7 @@ static cuda_comm_work *take_record(ndp_comm *c)
     return NULL;
 }
 
-/* What is captured runs when its graph does, which nobody here sees. */
-static int is_captured(CUstream stream)
+int cuda_comm_is_captured(CUstream stream)
 {
     CUstreamCaptureStatus state = CU_STREAM_CAPTURE_STATUS_NONE;
     return cu.cuStreamIsCapturing(stream, &state) != CUDA_SUCCESS ||
@@ -97,7 +105,7 @@ static int is_captured(CUstream stream)
 
 int32_t cuda_comm_watch(ndp_comm *c, const cuda_part *part, CUstream stream)
 {
-    if (is_captured(stream))
+    if (cuda_comm_is_captured(stream))
         return NDP_OK;
     cuda_comm_work *w = take_record(c);
     if (!w)
@@ -107,6 +115,7 @@ int32_t cuda_comm_watch(ndp_comm *c, const cuda_part *part, CUstream stream)
     w->stream = part->stream;
     w->since_ms = cuda_comm_now_ms();
     w->number = part->number;
+    w->peer = cuda_comm_is_message(part) ? part->peer : -1;
     memcpy(w->text, part->text, sizeof w->text);
     w->next = NULL;
     pthread_mutex_lock(&cuda_comm_lock);
@@ -130,6 +139,7 @@ void cuda_comm_free(ndp_comm *c)
 {
     cuda_scope scope;
     cuda_team_leave(c);
+    cuda_board_close(c->board);
     if (c->epoch == atomic_load(&c->dev->epoch) && cuda_enter(c->dev, &scope) == NDP_OK) {
         CUstreamCaptureMode mode = cuda_capture_relax();
         free_records(c->work);
@@ -217,6 +227,8 @@ static int32_t new_comm(ndp_dev *dev, int32_t rank, int32_t n, uint64_t timeout_
 /* What is left of a rank that did not join. */
 static void give_up(ndp_comm *c)
 {
+    cuda_board_unname(c->board);
+    cuda_board_leave(c->board);
     pthread_mutex_lock(&cuda_comm_lock);
     c->left = c->aborting = 1;
     cuda_keeper_wake();
@@ -242,6 +254,7 @@ static int32_t init(ndp_dev *dev, int32_t rank, int32_t n, const void *id, uint6
     if (status != NDP_OK)
         return status;
     reach_others(c);
+    c->board = n > 1 ? cuda_board_open(id, NDP_COMM_ID_BYTES, rank, n) : NULL;
     status = begin_joining(c, id);
     if (status == NDP_OK)
         status = cuda_comm_grouped() ? cuda_comm_group_init(c) : cuda_comm_finish(&c, 1);
@@ -261,6 +274,7 @@ static void destroy(ndp_dev *dev, ndp_comm *c)
     (void)dev;
     if (!c)
         return;
+    cuda_board_leave(c->board);
     pthread_mutex_lock(&cuda_comm_lock);
     c->left = 1;
     cuda_keeper_wake();

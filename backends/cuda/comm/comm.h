@@ -3,6 +3,7 @@
  * share a process, and the thread that ends what takes too long. */
 #ifndef NDOCK_CUDA_COMM_H
 #define NDOCK_CUDA_COMM_H
+#include "comm/board.h"
 #include "host/backend.h"
 
 /* ---- nccl.c: the library, by nccl.h of 2.18 and later ---- */
@@ -42,7 +43,6 @@ typedef enum {
     CUDA_RECV,
     CUDA_EXCHANGES
 } cuda_exchange_kind;
-enum { CUDA_CALL_TEXT = 96 };
 typedef struct cuda_part {
     cuda_exchange_kind kind;
     int32_t peer;
@@ -52,7 +52,8 @@ typedef struct cuda_part {
     size_t item;       /* bytes of one of them */
     int dtype, op;     /* ncclDataType_t, ncclRedOp_t */
     CUstream stream;   /* on which the caller expects it */
-    uint64_t number;   /* which call of its rank it is, from 1 on */
+    uint64_t number;   /* which collective of its rank it is, or which message, from 1 on; 0:
+                        * it is a collective that is captured */
     cuuint32_t ticket; /* where it is kept: the same for parts that were called at once */
     int taken;         /* it is in a round */
     struct cuda_part *next;
@@ -66,6 +67,7 @@ typedef struct cuda_comm_work {
     CUstream stream;
     int64_t since_ms;
     uint64_t number;
+    int32_t peer; /* of a message; -1: it is a collective */
     char text[CUDA_CALL_TEXT];
     struct cuda_comm_work *next;
 } cuda_comm_work;
@@ -78,16 +80,18 @@ struct ndp_comm {
     int32_t rank, n;
     uint64_t timeout_ms;
     cuda_team *team;
+    cuda_board *board; /* NULL: there is none */
     /* ---- under cuda_comm_lock ---- */
     int joined, failed, left, aborting;
-    char why[400];
+    char why[CUDA_BOARD_TEXT + 48]; /* "communicator of 2 ranks: " before it */
     cuda_comm_work *work, **work_end, *spare;
     int64_t in_call_ms; /* since when a call is inside NCCL; 0: none is */
+    uint64_t in_call;   /* its number; 0: it is a message */
     int64_t waits_ms;   /* since when a call waits for a rank of this process; 0: none does */
     char waiting[CUDA_CALL_TEXT], latest[CUDA_CALL_TEXT];
     CUstream waiting_stream;
-    ndp_comm *next; /* of all */
-    uint64_t calls; /* one thread at a time uses a communicator */
+    ndp_comm *next;           /* of all */
+    uint64_t calls, messages; /* one thread at a time uses a communicator */
     /* ---- under the team's lock ---- */
     cuda_part *parts, **parts_end; /* called, and not yet with all the others */
     CUstream lane;                 /* where they run */
@@ -104,10 +108,14 @@ int32_t cuda_comm_error(ndp_comm *c);
 void cuda_comm_fail(ndp_comm *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same under cuda_comm_lock. */
 void cuda_comm_fail_locked(ndp_comm *c, const char *why);
+/* The same where another process has said so on the board. */
+void cuda_comm_read_board_locked(ndp_comm *c);
 /* What NCCL answered to a call of this rank; makes the communicator fail. */
 int32_t cuda_comm_said(ndp_comm *c, int result, const char *what);
 /* NCCL's handles are gone; the rest of the record. */
 void cuda_comm_free(ndp_comm *c);
+/* What is captured runs when its graph does, which nobody here sees. */
+int cuda_comm_is_captured(CUstream stream);
 /* Inside cuda_enter(): queued work of the part is watched from now on. */
 int32_t cuda_comm_watch(ndp_comm *c, const cuda_part *part, CUstream stream);
 
@@ -115,6 +123,7 @@ int32_t cuda_comm_watch(ndp_comm *c, const cuda_part *part, CUstream stream);
 int32_t cuda_comm_call(ndp_dev *dev, ndp_stream *s, ndp_comm *c, cuda_exchange_kind kind,
                        const ndp_exchange *x);
 uint64_t cuda_comm_dtypes(ndp_dev *dev, int32_t reduce);
+int cuda_comm_is_message(const cuda_part *p); /* send or recv */
 /* Gives the part to NCCL, on the stream. Inside cuda_enter(). */
 int cuda_comm_issue(ndp_comm *c, const cuda_part *p, CUstream s);
 /* The result once NCCL has queued what it began; the keeper makes the communicator fail when that

@@ -96,17 +96,43 @@ int32_t cuda_comm_group_begin(ndp_dev *dev)
 }
 
 /* ---- joining ---- */
+enum { LOOK_EVERY = 64 };
+
 static void pause_shortly(void)
 {
     const struct timespec t = {.tv_nsec = 200000};
     nanosleep(&t, NULL);
 }
 
+static int32_t nobody_comes(ndp_comm *c)
+{
+    char absent[CUDA_CALL_TEXT];
+    cuda_board_absent(c->board, absent, sizeof absent);
+    if (absent[0])
+        cuda_comm_fail(c, "rank %d waited %llu ms for others; %s did not join on this machine",
+                       c->rank, (unsigned long long)c->timeout_ms, absent);
+    else
+        cuda_comm_fail(c, "rank %d waited %llu ms for others, of which one did not join", c->rank,
+                       (unsigned long long)c->timeout_ms);
+    return cuda_comm_error(c);
+}
+
+/* A rank that is gone joins no more; others may have told why on the board. */
+static int32_t look_at_board(ndp_comm *c)
+{
+    for (int32_t r = 0; r < c->n; r++) {
+        const char *gone = cuda_board_gone(c->board, r);
+        if (gone)
+            cuda_comm_fail(c, "rank %d waits for rank %d to join, which %s", c->rank, r, gone);
+    }
+    return cuda_comm_error(c);
+}
+
 /* Until NCCL has done what it began with the handle that each rank joined by. */
 static int32_t await_joined(ndp_comm *const *all, int n, const char *what)
 {
     const int64_t began = cuda_comm_now_ms();
-    for (int i = 0; i < n;) {
+    for (int i = 0, looks = 1; i < n; looks++) {
         ndp_comm *c = all[i];
         int r = NCCL_SUCCESS;
         const int asked = cuda_nccl.ncclCommGetAsyncError(c->root, &r);
@@ -114,13 +140,13 @@ static int32_t await_joined(ndp_comm *const *all, int n, const char *what)
         i += r == NCCL_SUCCESS;
         if (r != NCCL_SUCCESS && r != NCCL_IN_PROGRESS)
             return cuda_comm_said(c, r, what);
-        if (r == NCCL_IN_PROGRESS && cuda_comm_now_ms() - began > (int64_t)c->timeout_ms) {
-            cuda_comm_fail(c, "rank %d waited %llu ms for others, of which one did not join",
-                           c->rank, (unsigned long long)c->timeout_ms);
-            return cuda_comm_error(c);
-        }
-        if (r == NCCL_IN_PROGRESS)
-            pause_shortly();
+        if (r != NCCL_IN_PROGRESS)
+            continue;
+        if (cuda_comm_now_ms() - began > (int64_t)c->timeout_ms)
+            return nobody_comes(c);
+        if (looks % LOOK_EVERY == 0 && look_at_board(c) != NDP_OK)
+            return NDP_ERR_COMM;
+        pause_shortly();
     }
     return NDP_OK;
 }
@@ -155,6 +181,7 @@ int32_t cuda_comm_finish(ndp_comm *const *all, int n)
         status = split_off(all, n);
     pthread_mutex_lock(&cuda_comm_lock);
     for (int i = 0; i < n && status == NDP_OK; i++) {
+        cuda_board_unname(all[i]->board);
         all[i]->handle = all[i]->child ? all[i]->child : all[i]->root;
         all[i]->joined = 1;
     }
@@ -163,11 +190,6 @@ int32_t cuda_comm_finish(ndp_comm *const *all, int n)
 }
 
 /* ---- ranks of this process, at the end ---- */
-static int is_message(const cuda_part *p)
-{
-    return p->kind == CUDA_SEND || p->kind == CUDA_RECV;
-}
-
 /* How many collectives the rank has in the group; of messages of `kind` with peer, those. */
 static int count_parts(const group *g, const ndp_comm *c, int messages, cuda_exchange_kind kind,
                        int32_t peer)
@@ -175,7 +197,7 @@ static int count_parts(const group *g, const ndp_comm *c, int messages, cuda_exc
     int n = 0;
     for (int i = 0; i < g->n_parts; i++) {
         const cuda_part *p = &g->parts[i].part;
-        n += g->parts[i].comm == c && is_message(p) == messages &&
+        n += g->parts[i].comm == c && cuda_comm_is_message(p) == messages &&
              (!messages || (p->kind == kind && p->peer == peer));
     }
     return n;

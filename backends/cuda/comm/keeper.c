@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { POLL_MS = 10 };
+/* SOON_MS: so long after it was queued, the others are asked about a call. */
+enum { POLL_MS = 10, SOON_MS = 50 };
 
 ndp_comm *cuda_comms;
 static pthread_cond_t changed; /* by the monotonic clock */
@@ -60,21 +61,61 @@ static void look_at_work(ndp_comm *c, int64_t now)
     }
 }
 
+/* A collective that does not end though it is old enough to ask the board: whether it can. */
+static void look_at_others(ndp_comm *c, int64_t now)
+{
+    char why[CUDA_BOARD_TEXT];
+    const cuda_comm_work *w = c->work;
+    if ((w && w->peer < 0 && now - w->since_ms > SOON_MS &&
+         cuda_board_hopeless(c->board, w->number, w->text, why, sizeof why)) ||
+        (c->in_call_ms && c->in_call && now - c->in_call_ms > SOON_MS &&
+         cuda_board_hopeless(c->board, c->in_call, c->latest, why, sizeof why)))
+        cuda_comm_fail_locked(c, why);
+}
+
+/* The first rank that is gone, of the ends of a message the other one; -1: none is known to be. */
+static int32_t find_gone(const ndp_comm *c, int32_t peer, const char **how)
+{
+    for (int32_t r = peer < 0 ? 0 : peer; r < (peer < 0 ? c->n : peer + 1); r++)
+        if ((*how = cuda_board_gone(c->board, r)) != NULL)
+            return r;
+    return -1;
+}
+
+static void tell_late(const ndp_comm *c, const cuda_comm_work *w, char *why, size_t n)
+{
+    const char *how = NULL;
+    const long long limit = (long long)c->timeout_ms;
+    if (w->peer < 0 && cuda_board_late(c->board, w->number, w->text, limit, why, n))
+        return;
+    const int32_t gone = find_gone(c, w->peer, &how);
+    int k = snprintf(why, n, "%s %llu of rank %d, %s, did not end within %lld ms: ",
+                     w->peer < 0 ? "call" : "message", (unsigned long long)w->number, c->rank,
+                     w->text, limit);
+    if (k < 0 || (size_t)k >= n)
+        return;
+    if (gone >= 0)
+        snprintf(why + k, n - (size_t)k, "rank %d %s", gone, how);
+    else
+        snprintf(why + k, n - (size_t)k,
+                 "another rank died, is late, or made another call (NDOCK_COMM_CHECK=1 names the "
+                 "first that differs)");
+}
+
 static void look_at_time(ndp_comm *c, int64_t now)
 {
-    char why[300];
+    char why[CUDA_BOARD_TEXT];
     const int64_t limit = (int64_t)c->timeout_ms;
     const cuda_comm_work *w = c->work;
     if (w && now - w->since_ms > limit)
-        snprintf(why, sizeof why,
-                 "call %llu of rank %d, %s, did not end within %lld ms: another rank died, is "
-                 "late, or made another call (NDOCK_COMM_CHECK=1 names the first that differs)",
-                 (unsigned long long)w->number, c->rank, w->text, (long long)limit);
-    else if (c->in_call_ms && now - c->in_call_ms > limit)
-        snprintf(why, sizeof why,
-                 "rank %d, %s, waited %lld ms inside NCCL: another rank died or is late", c->rank,
-                 c->latest, (long long)limit);
-    else if (c->waits_ms && now - c->waits_ms > limit)
+        tell_late(c, w, why, sizeof why);
+    else if (c->in_call_ms && now - c->in_call_ms > limit) {
+        if (!c->in_call ||
+            !cuda_board_late(c->board, c->in_call, c->latest, (long long)limit, why, sizeof why))
+            snprintf(why, sizeof why,
+                     "rank %d, %s, waited %lld ms inside NCCL: another rank died or is late",
+                     c->rank, c->latest, (long long)limit);
+    } else if (c->waits_ms && now - c->waits_ms > limit)
         snprintf(why, sizeof why,
                  "rank %d, %s, waits for a rank of this process, which did not call within %lld ms",
                  c->rank, c->waiting, (long long)limit);
@@ -159,6 +200,9 @@ static int look(void)
         }
         if (!c->failed && !c->left)
             look_at_errors(c);
+        cuda_comm_read_board_locked(c);
+        if (!c->failed)
+            look_at_others(c, now);
         if (!c->failed)
             look_at_time(c, now);
         if (end_one(c, now))

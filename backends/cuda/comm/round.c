@@ -42,11 +42,6 @@ typedef struct {
     cuda_part *part;
 } member_part;
 
-static int is_message(const cuda_part *p)
-{
-    return p->kind == CUDA_SEND || p->kind == CUDA_RECV;
-}
-
 /* The next part after p, of those that were called at once with the first of the rank. */
 static cuda_part *next_of_first(const ndp_comm *c, const cuda_part *p)
 {
@@ -79,7 +74,7 @@ static int pick_messages(const cuda_team *t, member_part *out)
         ndp_comm *m = t->member[r];
         for (cuda_part *p = NULL; m && (p = next_of_first(m, p)) != NULL;) {
             ndp_comm *other = t->member[p->peer];
-            if (!is_message(p) || p->taken)
+            if (!cuda_comm_is_message(p) || p->taken)
                 continue;
             cuda_part *end = other ? other_end(m, p) : NULL;
             if (other && !end)
@@ -99,7 +94,7 @@ static int pick_collective(const cuda_team *t, member_part *out)
     for (int r = 0; r < t->n; r++) {
         ndp_comm *m = t->member[r];
         cuda_part *p = NULL;
-        while (m && (p = next_of_first(m, p)) != NULL && is_message(p))
+        while (m && (p = next_of_first(m, p)) != NULL && cuda_comm_is_message(p))
             ;
         if (m && !p)
             return 0;
@@ -114,7 +109,7 @@ static int pick_collective(const cuda_team *t, member_part *out)
 static int32_t compare(const member_part *all, int n)
 {
     const cuda_part *first = all[0].part;
-    for (int i = 1; i < n && !is_message(first); i++) {
+    for (int i = 1; i < n && !cuda_comm_is_message(first); i++) {
         const cuda_part *p = all[i].part;
         if (strcmp(first->text, p->text) == 0)
             continue;
