@@ -30,7 +30,8 @@ struct flash_wide_place {
     }
 };
 
-template <class T, int D, int STEP>
+/* PLAIN: without masks and dropout, and of scales that are no trouble. */
+template <class T, int D, int STEP, bool PLAIN>
 struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     enum {
         GROUPS = 2,
@@ -73,8 +74,10 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         part = slopes + 2 * SLOPES;
         sums = part + PART;
         gates = sums + STAGES * SUMS;
-        group = (int)threadIdx.x / WGMMA_THREADS;
+        group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
         base::row += base::warp * 16;
+        if (PLAIN)
+            base::scaled = false;
     }
     __device__ __forceinline__ mma_address gate(int which, int step) const
     {
@@ -107,11 +110,28 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     }
 
     /* ---- the warps that copy ---- */
-    template <int LATEST> __device__ __forceinline__ void announce(int which, int step) const
+    /* The gate opens when all copies that were begun are there; nobody waits for that here. */
+    __device__ __forceinline__ void announce(int which, int step) const
     {
-        mma_wait<LATEST>();
-        wgmma_publish();
-        wgmma_gate_arrive(gate(which, step));
+        if (p.whole) {
+            wgmma_gate_arrive_copied(gate(which, step));
+        } else {
+            mma_commit();
+            mma_wait<0>(); /* those of sums */
+            wgmma_publish();
+            wgmma_gate_arrive(gate(which, step));
+        }
+    }
+    /* Shifts and deltas of a step's queries. */
+    __device__ __forceinline__ void copy_sums(int step, int head, int from, int thread) const
+    {
+        enum { CHUNKS = STEP / 4 };
+        const int64_t at = ((int64_t)b * p.heads + head) * p.sum_rows + from;
+#pragma unroll 1
+        for (int k = thread; k < 2 * CHUNKS; k += COPIERS)
+            mma_fetch(sums_of(step) + (mma_address)(k * 16),
+                      (const float *)(k < CHUNKS ? p.shift : p.delta.at) + at + k % CHUNKS * 4,
+                      true);
     }
     __device__ __forceinline__ void copy(int thread) const
     {
@@ -127,18 +147,14 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
                 wgmma_gate_wait(gate(STEP_FREE, i), parity(i - STAGES));
             wide_fetch<STEP, D, COPIERS>(stage(i, 0), base::source(p.q, head, p.d), from, p.m,
                                          thread);
-            for (int k = thread; k < 2 * STEP; k += COPIERS)
-                base::fetch_sum(sums_of(i), head, from, k);
-            mma_commit();
-            if (i > 0)
-                announce<1>(GRADS_FULL, i - 1);
+            copy_sums(i, head, from, thread);
+            announce(QUERIES_FULL, i);
             wide_fetch<STEP, D, COPIERS>(stage(i, 1), base::source(p.g, head, p.e), from, p.m,
                                          thread);
-            mma_commit();
-            announce<1>(QUERIES_FULL, i);
+            announce(GRADS_FULL, i);
         }
-        if (steps > 0)
-            announce<0>(GRADS_FULL, steps - 1);
+        mma_commit();
+        mma_wait<0>();
     }
 
     /* ---- the thread that adds gradients of queries ---- */
@@ -168,6 +184,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     __device__ __forceinline__ void await(int which, int step) const
     {
         wgmma_gate_wait(gate(which, step), parity(step));
+        wgmma_publish(); /* what copies wrote is read by products */
     }
     __device__ __forceinline__ void multiply_rows(typename base::scores &to, int which, int step)
     {
@@ -184,7 +201,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     /* The gradient of values. */
     __device__ __forceinline__ void pack_weights(const uint64_t (&gone)[1])
     {
-        if (p.least) {
+        if (!PLAIN && p.least) {
             typename base::scores kept;
 #pragma unroll
             for (int n = 0; n < STEP / 8; n++)
@@ -259,18 +276,21 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         uint64_t gone[1] = {};
         const int head = base::head_of(i), from = from_of(i);
         await(QUERIES_FULL, i);
-        await(GRADS_FULL, i);
         wgmma_settle(s[0]);
         wgmma_settle(dp[0]);
         settle();
         wgmma_begin();
         multiply_rows(s, 0, i);
+        await(GRADS_FULL, i);
         multiply_rows(dp, 1, i);
         wgmma_wait<1>();
         wgmma_settle(s[0]);
-        base::finish(s, head, from);
-        base::weigh(s, sums_of(i));
-        if (p.least)
+        if (!PLAIN)
+            base::finish(s, head, from);
+        else if (base::is_edge(from))
+            base::hide(s, from);
+        base::template weigh<true>(s, sums_of(i));
+        if (!PLAIN && p.least)
             base::choose(gone, head, from);
         if (EARLY) {
             pack_weights(gone);
@@ -278,7 +298,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         }
         wgmma_wait<EARLY ? 1 : 0>();
         wgmma_settle(dp[0]);
-        if (p.least)
+        if (!PLAIN && p.least)
             base::drop(dp, gone);
         base::derive(s, dp, sums_of(i));
         if (!EARLY) {

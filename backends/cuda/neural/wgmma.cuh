@@ -100,7 +100,8 @@ WGMMA_BOTH(256, 128, "%128", "%129", "%130", "%131", "%132")
 
 /* ---- between warpgroups ---- */
 
-/* What this thread wrote to shared memory is seen by products that begin later. */
+/* What this thread wrote to shared memory, or saw a gate open for, is seen by products that begin
+ * later. */
 MMA_FN void wgmma_publish(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -123,6 +124,11 @@ MMA_FN void wgmma_gate_arrive(mma_address gate)
 {
     asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(gate)
                  : "memory");
+}
+/* The same when all copies that this thread began are there; the thread goes on meanwhile. */
+MMA_FN void wgmma_gate_arrive_copied(mma_address gate)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(gate) : "memory");
 }
 /* Until the phase of this parity has ended; the first has parity 0. */
 MMA_FN void wgmma_gate_wait(mma_address gate, int parity)
