@@ -40,7 +40,7 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
         b = head / heads;
         h = KEYS ? head % heads * group : head % heads;
         kh = h / group;
-        set_steps(KEYS ? group : 1);
+        set_steps<STEP>(KEYS ? group : 1);
         c = (float)(p.scale * FLASH_LOG2E);
         scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
 #pragma unroll
@@ -53,17 +53,18 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
                     for (int k = 0; k < 4; k++)
                         y[o][m][e][k] = 0;
     }
-    /* Queries from the first that sees a key of the block, or keys up to the last that is seen. */
-    __device__ __forceinline__ void set_steps(int group)
+    /* Queries from the first that sees a key of the block, or keys up to the last that is seen, EACH
+     * a step. */
+    template <int EACH> __device__ __forceinline__ void set_steps(int group)
     {
         const int64_t last = (first + ROWS < p.rows ? first + ROWS : p.rows) - 1;
         int64_t from = 0, to = KEYS ? p.m : p.n;
         if (KEYS && p.causal && first - p.diagonal > 0)
-            from = (first - p.diagonal) / STEP * STEP;
+            from = (first - p.diagonal) / EACH * EACH;
         if (!KEYS && p.causal && last + 1 + p.diagonal < to)
             to = last + 1 + p.diagonal;
         begin = (int)(from < to ? from : 0);
-        per_head = from < to ? (int)((to - from + STEP - 1) / STEP) : 0;
+        per_head = from < to ? (int)((to - from + EACH - 1) / EACH) : 0;
         steps = per_head * group;
     }
     __device__ __forceinline__ int head_of(int step) const

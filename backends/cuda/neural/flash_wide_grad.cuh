@@ -32,8 +32,10 @@ struct flash_wide_place {
 
 /* PLAIN: without masks and dropout, and of scales that are no trouble. */
 template <class T, int D, int STEP, bool PLAIN>
-struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
+struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, 64, true> {
     enum {
+        PIECE = 64, /* queries whose scores are in registers */
+        PIECES = STEP / PIECE,
         GROUPS = 2,
         ROWS = 64 * GROUPS,
         SLABS = (D + WGMMA_COLUMNS - 1) / WGMMA_COLUMNS,
@@ -46,10 +48,11 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         PART = STEP * D * 4,
         SUMS = 2 * STEP * 4,   /* logsumexp and delta of a step's queries */
         BY_ROWS = STEP == 128, /* warpgroups share out queries for their gradients, else columns */
+        PART_COLUMNS = BY_ROWS ? D : 64, /* of a warpgroup */
         COPIERS = 96           /* threads that copy; the warp after them adds parts */
     };
     enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, PART_FULL = 6, PART_FREE, GATES };
-    typedef flash_grad_rows<T, D, 1, ROWS, STEP, true> base;
+    typedef flash_grad_rows<T, D, 1, ROWS, PIECE, true> base;
     using base::b;
     using base::h;
     using base::kh;
@@ -57,9 +60,9 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     using base::per_head;
     using base::steps;
     using base::y;
-    typename base::scores s = {}, dp = {};
-    uint32_t weight[STEP / 16][4], slope[STEP / 16][4]; /* as left operands */
-    float dq[8][4];
+    typename base::scores s[PIECES] = {}, dp[PIECES] = {};
+    uint32_t weight[PIECES][PIECE / 16][4], slope[PIECES][PIECE / 16][4]; /* as left operands */
+    float dq[PART_COLUMNS / 8][4];
     mma_address own, stages, slopes, part, sums, gates;
     int group;
 
@@ -76,6 +79,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         gates = sums + STAGES * SUMS;
         group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
         base::row += base::warp * 16;
+        base::template set_steps<STEP>((int)(p.heads / p.key_heads));
         if (PLAIN)
             base::scaled = false;
     }
@@ -88,9 +92,10 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     {
         return stages + (mma_address)((step % STAGES * 2 + which) * STAGE);
     }
-    __device__ __forceinline__ mma_address sums_of(int step) const
+    /* Of a piece: shifts of its queries, then deltas. */
+    __device__ __forceinline__ mma_address sums_of(int step, int piece) const
     {
-        return sums + (mma_address)(step % STAGES * SUMS);
+        return sums + (mma_address)(step % STAGES * SUMS + piece * 2 * PIECE * 4);
     }
     /* The last queries first: those are what all blocks of a head see. */
     __device__ __forceinline__ int from_of(int step) const
@@ -125,12 +130,13 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
     /* Shifts and deltas of a step's queries. */
     __device__ __forceinline__ void copy_sums(int step, int head, int from, int thread) const
     {
-        enum { CHUNKS = STEP / 4 };
+        enum { CHUNKS = PIECE / 4 };
         const int64_t at = ((int64_t)b * p.heads + head) * p.sum_rows + from;
 #pragma unroll 1
-        for (int k = thread; k < 2 * CHUNKS; k += COPIERS)
-            mma_fetch(sums_of(step) + (mma_address)(k * 16),
-                      (const float *)(k < CHUNKS ? p.shift : p.delta.at) + at + k % CHUNKS * 4,
+        for (int k = thread; k < 2 * CHUNKS * PIECES; k += COPIERS)
+            mma_fetch(sums_of(step, 0) + (mma_address)(k * 16),
+                      (const float *)(k / CHUNKS % 2 ? p.delta.at : p.shift) + at +
+                          k / CHUNKS / 2 * PIECE + k % CHUNKS * 4,
                       true);
     }
     __device__ __forceinline__ void copy(int thread) const
@@ -186,53 +192,73 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         wgmma_gate_wait(gate(which, step), parity(step));
         wgmma_publish(); /* what copies wrote is read by products */
     }
-    __device__ __forceinline__ void multiply_rows(typename base::scores &to, int which, int step)
+    /* Begins scores (0), or gradients of weights (1), of a piece of a step. */
+    __device__ __forceinline__ void multiply_rows(typename base::scores &to, int which, int step,
+                                                  int piece)
     {
         const mma_address mine =
             own + (mma_address)(which * SLABS * OWN_SLAB + group * 64 * WGMMA_ROW);
-        wide_multiply<T, D, STEP>(to[0], wgmma_operand(mine, 0), OWN_SLAB,
-                                  wgmma_operand(stage(step, which), 0), SLAB);
+        wide_multiply<T, D, PIECE>(to[0], wgmma_operand(mine, 0), OWN_SLAB,
+                                   piece_of(step, which, piece), SLAB);
+    }
+    __device__ __forceinline__ uint64_t piece_of(int step, int which, int piece) const
+    {
+        return wgmma_operand(stage(step, which) + (mma_address)(piece * PIECE * WGMMA_ROW), SLAB);
     }
     __device__ __forceinline__ void settle()
     {
         wgmma_settle(y[0][0]);
         wgmma_settle(y[1][0]);
     }
-    /* The gradient of values. */
-    __device__ __forceinline__ void pack_weights(const uint64_t (&gone)[1])
+    /* Weights of a piece, from its scores. */
+    __device__ __forceinline__ void weigh(int i, int piece, uint64_t (&gone)[1])
     {
-        if (!PLAIN && p.least) {
-            typename base::scores kept;
-#pragma unroll
-            for (int n = 0; n < STEP / 8; n++)
-#pragma unroll
-                for (int k = 0; k < 4; k++)
-                    kept[0][n][k] = s[0][n][k];
-            base::drop(kept, gone);
-            wide_pack<T, STEP>(weight, kept[0]);
-        } else {
-            wide_pack<T, STEP>(weight, s[0]);
-        }
+        const int head = base::head_of(i), from = from_of(i) + piece * PIECE;
+        if (!PLAIN)
+            base::finish(s[piece], head, from);
+        else if (base::is_edge(from))
+            base::hide(s[piece], from);
+        base::template weigh<true>(s[piece], sums_of(i, piece));
+        if (!PLAIN && p.least)
+            base::choose(gone, head, from);
     }
-    __device__ __forceinline__ void add_values(int i)
+    /* Its slopes, from the gradients of weights. */
+    __device__ __forceinline__ void derive(int i, int piece, const uint64_t (&gone)[1])
     {
+        if (!PLAIN && p.least)
+            base::drop(dp[piece], gone);
+        base::derive(s[piece], dp[piece], sums_of(i, piece));
+    }
+    /* The gradient of values. */
+    __device__ __forceinline__ void add_values(int i, int piece, const uint64_t (&gone)[1])
+    {
+        if (!PLAIN && p.least)
+            base::drop(s[piece], gone);
+        wide_pack<T, PIECE>(weight[piece], s[piece][0]);
         wgmma_begin();
-        wide_add<T, D, STEP>(y[1][0], weight, wgmma_operand(stage(i, 1), SLAB));
+        wide_add<T, D, PIECE>(y[1][0], weight[piece], piece_of(i, 1, piece));
+    }
+    __device__ __forceinline__ void add_keys(int i, int piece)
+    {
+        wide_add<T, D, PIECE>(y[0][0], slope[piece], piece_of(i, 0, piece));
     }
     /* Slopes as slabs of 64 queries, a row of which is a key's. */
     __device__ __forceinline__ mma_address slopes_of(int step) const
     {
         return slopes + (mma_address)(step % 2 * SLOPES);
     }
-    __device__ __forceinline__ void put_slopes(int i) const
+    __device__ __forceinline__ void put_slopes(int i, int piece)
     {
         const int row = base::warp * 16 + base::lane % 16, right = base::lane / 16;
-        const mma_address at = slopes_of(i);
+        const mma_address at = slopes_of(i) + (mma_address)(piece * SLOPE_SLAB);
+        wide_pack<T, PIECE>(slope[piece], dp[piece][0]);
 #pragma unroll
-        for (int k = 0; k < STEP / 16; k++)
-            wgmma_put_pieces(at + (mma_address)(k / 4 * SLOPE_SLAB) +
-                                 wgmma_chunk(row, k % 4 * 2 + right),
-                             slope[k]);
+        for (int k = 0; k < PIECE / 16; k++)
+            wgmma_put_pieces(at + wgmma_chunk(row, k * 2 + right), slope[piece][k]);
+    }
+    /* Both warpgroups' slopes are there. */
+    __device__ __forceinline__ void meet() const
+    {
         wgmma_publish();
         wgmma_turn_wait<GROUPS * WGMMA_THREADS>(1);
     }
@@ -245,16 +271,9 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
                        right = wgmma_operand(keys, OWN_SLAB);
 #pragma unroll
         for (int k = 0; k < ROWS / 16; k++)
-            wgmma<T, 64>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
+            wgmma<T, PART_COLUMNS>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
                                  wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
         wgmma_commit();
-    }
-    /* The gradients of queries and keys. */
-    __device__ __forceinline__ void multiply_both(int i)
-    {
-        wgmma_begin();
-        multiply_slopes(i);
-        wide_add<T, D, STEP>(y[0][0], slope, wgmma_operand(stage(i, 0), SLAB));
     }
     __device__ __forceinline__ void give_part(int i) const
     {
@@ -262,52 +281,36 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         if (i > 0)
             wgmma_gate_wait(gates + PART_FREE * 8, (i - 1) & 1);
 #pragma unroll
-        for (int e = 0; e < 8; e++)
+        for (int e = 0; e < PART_COLUMNS / 8; e++)
             if (BY_ROWS || group == 0 || e < D / 8 - 8)
-                mma_store(part + (mma_address)(((group * 8 + e) * WGMMA_THREADS + thread) * 16),
+                mma_store(part + (mma_address)(((group * PART_COLUMNS / 8 + e) * WGMMA_THREADS + thread) * 16),
                           {__float_as_uint(dq[e][0]), __float_as_uint(dq[e][1]),
                            __float_as_uint(dq[e][2]), __float_as_uint(dq[e][3])});
         wgmma_publish();
         wgmma_gate_arrive(gates + PART_FULL * 8);
     }
-    __device__ __forceinline__ void step(int i)
+    /* What comes first of a step: the scores of its first piece, and its gradients of weights. */
+    __device__ __forceinline__ void begin(int i)
     {
-        enum { EARLY = STEP < 128 }; /* values are added to while slopes are made */
-        uint64_t gone[1] = {};
-        const int head = base::head_of(i), from = from_of(i);
         await(QUERIES_FULL, i);
-        wgmma_settle(s[0]);
-        wgmma_settle(dp[0]);
+        await(GRADS_FULL, i);
+#pragma unroll
+        for (int piece = 0; piece < PIECES; piece++) {
+            wgmma_settle(s[piece][0]);
+            wgmma_settle(dp[piece][0]);
+        }
         settle();
         wgmma_begin();
-        multiply_rows(s, 0, i);
-        await(GRADS_FULL, i);
-        multiply_rows(dp, 1, i);
-        wgmma_wait<1>();
-        wgmma_settle(s[0]);
-        if (!PLAIN)
-            base::finish(s, head, from);
-        else if (base::is_edge(from))
-            base::hide(s, from);
-        base::template weigh<true>(s, sums_of(i));
-        if (!PLAIN && p.least)
-            base::choose(gone, head, from);
-        if (EARLY) {
-            pack_weights(gone);
-            add_values(i);
-        }
-        wgmma_wait<EARLY ? 1 : 0>();
-        wgmma_settle(dp[0]);
-        if (!PLAIN && p.least)
-            base::drop(dp, gone);
-        base::derive(s, dp, sums_of(i));
-        if (!EARLY) {
-            pack_weights(gone);
-            add_values(i);
-        }
-        wide_pack<T, STEP>(slope, dp[0]);
-        put_slopes(i);
-        multiply_both(i);
+        multiply_rows(s[0], 0, i, 0);
+        multiply_rows(dp[0], 1, i, 0);
+    }
+    /* And last: gradients of queries, of all slopes, and what the last piece adds to those of keys. */
+    __device__ __forceinline__ void end(int i)
+    {
+        meet();
+        wgmma_begin();
+        multiply_slopes(i);
+        add_keys(i, PIECES - 1);
         wgmma_wait<1>();
         wgmma_settle(dq);
         give_part(i);
@@ -315,6 +318,58 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, STEP, true> {
         settle();
         if (base::lane == 0)
             wgmma_gate_arrive(gate(STEP_FREE, i));
+    }
+    /* One piece: values are added to while slopes are made. */
+    __device__ __forceinline__ void step_whole(int i)
+    {
+        uint64_t gone[1] = {};
+        begin(i);
+        wgmma_wait<1>();
+        wgmma_settle(s[0][0]);
+        weigh(i, 0, gone);
+        wgmma_wait<0>();
+        wgmma_settle(dp[0][0]);
+        derive(i, 0, gone);
+        add_values(i, 0, gone);
+        put_slopes(i, 0);
+        end(i);
+    }
+    /* Two pieces: each one's products run while weights and slopes of the other are made. */
+    __device__ __forceinline__ void step_halves(int i)
+    {
+        enum { LAST = PIECES - 1 };
+        uint64_t gone[2][1] = {};
+        begin(i);
+        multiply_rows(s[LAST], 0, i, LAST);
+        multiply_rows(dp[LAST], 1, i, LAST);
+        wgmma_wait<3>();
+        wgmma_settle(s[0][0]);
+        weigh(i, 0, gone[0]);
+        wgmma_wait<2>();
+        wgmma_settle(dp[0][0]);
+        derive(i, 0, gone[0]);
+        add_values(i, 0, gone[0]);
+        put_slopes(i, 0);
+        wgmma_begin();
+        add_keys(i, 0);
+        wgmma_wait<3>();
+        wgmma_settle(s[LAST][0]);
+        weigh(i, LAST, gone[1]);
+        wgmma_wait<2>();
+        wgmma_settle(dp[LAST][0]);
+        derive(i, LAST, gone[1]);
+        wgmma_wait<0>();
+        settle();
+        add_values(i, LAST, gone[1]);
+        put_slopes(i, LAST);
+        end(i);
+    }
+    __device__ __forceinline__ void step(int i)
+    {
+        if (PIECES == 1)
+            step_whole(i);
+        else
+            step_halves(i);
     }
     __device__ __forceinline__ void run()
     {
@@ -373,7 +428,7 @@ template <class T> MMA_FN void flash_wide_finish(const attention_params &p)
         float4 x[4];
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            x[k] = any ? from[(half * 8 + unit) * WGMMA_THREADS + warp * 32 + lane * 4 + k]
+            x[k] = any ? from[(half * units + unit) * WGMMA_THREADS + warp * 32 + lane * 4 + k]
                        : float4{0, 0, 0, 0};
         const int64_t row = i * p.tile_rows + half * 64 + warp * 16 + lane;
 #pragma unroll
