@@ -10,6 +10,7 @@
 #include "neural/group_cells.cuh"
 #include "neural/group_columns.cuh"
 #include "neural/flash_wide.cuh"
+#include "neural/flash_wide_finish.cuh"
 #include "neural/flash_wide_grad.cuh"
 #include "neural/neural.h"
 #include "neural/norm_weighed.cuh"

@@ -69,7 +69,8 @@ static uint32_t grad_shared_of(int width, int keys)
 static uint32_t wide_shared_of(int i)
 {
     const int slabs = (widths[i] + 63) / 64, stages = wide_shapes[i].stages;
-    return (uint32_t)(slabs * (64 * wide_shapes[i].groups + 2 * stages * wide_shapes[i].keys) * 128 +
+    return (uint32_t)(slabs * (64 * wide_shapes[i].groups + 2 * stages * wide_shapes[i].keys) *
+                          128 +
                       1024 + 32 * stages);
 }
 
@@ -260,10 +261,7 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
         return 0;
     const int wide = rows > PACKED && k->function[WIDE + i];
     const int spread = !wide && (rows <= FLASH_SPREAD_ROWS || !k->function[ROWS + i]);
-    const int function = (wide     ? is_plain(p) ? WIDE : WIDE_ANY
-                          : spread ? SPREAD
-                                   : ROWS) +
-                         i;
+    const int function = (wide ? is_plain(p) ? WIDE : WIDE_ANY : spread ? SPREAD : ROWS) + i;
     if (!k->function[function])
         return 0;
     p->pack = (int32_t)pack;
@@ -345,9 +343,9 @@ static int32_t run_wide_gradient(const cuda_kernel *k, ndp_stream *s, attention_
 {
     int32_t status = NDP_OK;
     if (plan->blocks > 0)
-        status = cuda_launch(k, k->function[(is_plain(p) ? WIDE_GRAD : WIDE_GRAD_ANY) + plan->width],
-                             s, (uint32_t)plan->blocks, WIDE_GRAD_THREADS,
-                             wide_grad_shared_of(plan->width), p);
+        status = cuda_launch(
+            k, k->function[(is_plain(p) ? WIDE_GRAD : WIDE_GRAD_ANY) + plan->width], s,
+            (uint32_t)plan->blocks, WIDE_GRAD_THREADS, wide_grad_shared_of(plan->width), p);
     if (status == NDP_OK && p->turn_count > 0)
         status = cuda_launch(k, k->function[WIDE_FINISH], s, (uint32_t)p->turn_count, FLASH_THREADS,
                              0, p);

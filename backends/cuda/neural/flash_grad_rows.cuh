@@ -209,8 +209,7 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
     }
     /* Weights in place of scores; `sums` has logsumexp, or what flash_shift() makes of it (SHIFTED), and
      * delta of the step's queries, where these are the other side. */
-    template <bool SHIFTED>
-    __device__ __forceinline__ void weigh(scores &s, mma_address sums) const
+    template <bool SHIFTED> __device__ __forceinline__ void weigh(scores &s, mma_address sums) const
     {
         const float by = scaled ? 1.0f : c;
 #pragma unroll

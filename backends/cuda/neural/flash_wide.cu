@@ -21,9 +21,9 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_element;
     }
 #define FLASH_WIDE_KERNEL(name, dtype, threads, ...) \
     FLASH_WIDE_KERNEL_(name, dtype, threads, __VA_ARGS__)
-#define FLASH_WIDE(D, GROUPS, KEYS, STAGES)                                   \
-    FLASH_WIDE_KERNEL(flash_wide_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1),       \
-                      FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, true))          \
-    FLASH_WIDE_KERNEL(flash_wide_any_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1),   \
+#define FLASH_WIDE(D, GROUPS, KEYS, STAGES)                                 \
+    FLASH_WIDE_KERNEL(flash_wide_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1),     \
+                      FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, true))        \
+    FLASH_WIDE_KERNEL(flash_wide_any_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1), \
                       FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, false))
 #include "neural/flash_wide.def"

@@ -88,7 +88,8 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             wgmma_gate_arrive(gate(which, step));
         }
     }
-    __device__ __forceinline__ void copy_step(int values, int step, const tile_source<T> &rows) const
+    __device__ __forceinline__ void copy_step(int values, int step,
+                                              const tile_source<T> &rows) const
     {
         if (step >= STAGES)
             wgmma_gate_wait(gate(values ? VALUES_FREE : KEYS_FREE, step), parity(step - STAGES));
@@ -221,7 +222,8 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     }
     __device__ __forceinline__ void multiply()
     {
-        const int top = base::first + group * 64, bottom = top + 63 < p.rows ? top + 63 : p.rows - 1,
+        const int top = base::first + group * 64,
+                  bottom = top + 63 < p.rows ? top + 63 : p.rows - 1,
                   seen = top < p.rows ? base::seen_by(bottom) : 0;
         clear = base::seen_by(top);
         mine = steps_to(seen < base::to ? seen : base::to);

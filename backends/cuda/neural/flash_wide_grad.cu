@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of gradients of attention by products of warpgroups, as flash_wide.cu has those of
  * attention, and the one that ends them. */
+#include "neural/flash_wide_finish.cuh"
 #include "neural/flash_wide_grad.cuh"
 
 #define FLASH_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored
@@ -21,10 +22,10 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_grad_element;
     }
 #define FLASH_WIDE_GRAD_KERNEL(name, dtype, threads, ...) \
     FLASH_WIDE_GRAD_KERNEL_(name, dtype, threads, __VA_ARGS__)
-#define FLASH_WIDE_GRAD(D, STEP)                                      \
-    FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_##D, CUDA_DTYPE, 384,      \
-                           FLASH_WIDE_GRAD_RUN(D, STEP, true))        \
-    FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_any_##D, CUDA_DTYPE, 384,  \
+#define FLASH_WIDE_GRAD(D, STEP)                                     \
+    FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_##D, CUDA_DTYPE, 384,     \
+                           FLASH_WIDE_GRAD_RUN(D, STEP, true))       \
+    FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_any_##D, CUDA_DTYPE, 384, \
                            FLASH_WIDE_GRAD_RUN(D, STEP, false))
 #include "neural/flash_wide.def"
 FLASH_WIDE_GRAD_KERNEL(flash_wide_finish, CUDA_DTYPE, FLASH_THREADS,

@@ -1,192 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of attention by products of warpgroups, for compute capability 9.0, in one pass of five
  * products (flash_grad_rows.cuh says of what). A block has 128 keys, two warpgroups 64 each, and goes
- * over tiles of STEP queries, which a third warpgroup copies ahead. Scores are turned (keys are
- * rows), so that weights and slopes are left operands from registers for the gradients of values and
- * keys; slopes go to shared memory too, for the gradient of queries: that of a tile is a sum over
- * blocks, which add their parts in f32 in global memory one after another, first keys first, so that
- * the bits are always the same. Per tile 128*STEP*D*10 operations stand against STEP*D*4 bytes added
- * to the second-level cache: 320 to a byte.
- *
- * A block waits only for such as begin before it, so that waits end. Blocks of `together` heads
- * alternate, and one block of a head begins later than the other: when it comes to a tile, its
- * turn has come. The gradients' sums of that many heads stay in the second-level cache. */
+ * over tiles of STEP queries, in pieces of 64, that flash_wide_feed.cuh has copied. Scores are turned
+ * (keys are rows), so that weights and slopes are left operands from registers for the gradients of
+ * values and keys; slopes go to shared memory too, for the gradient of queries: that of a tile is a
+ * sum over blocks, which add their parts in f32 in global memory one after another, first keys first,
+ * so that the bits are always the same. Per tile 128*STEP*D*10 operations stand against STEP*D*4 bytes
+ * added to the second-level cache: 320 to a byte. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
 #define NDOCK_CUDA_FLASH_WIDE_GRAD_CUH
-#include "neural/flash_grad_rows.cuh"
-#include "neural/wide_tile.cuh"
-
-/* Which block of which head a block is. */
-struct flash_wide_place {
-    int at, head;
-    __device__ __forceinline__ explicit flash_wide_place(const attention_params &p)
-    {
-        const int heads = (int)(p.batch * p.key_heads), block = (int)blockIdx.x,
-                  round = block / (p.together * p.row_blocks) * p.together,
-                  in = block % (p.together * p.row_blocks),
-                  beside = heads - round < p.together ? heads - round : p.together;
-        at = in / beside;
-        head = round + in % beside;
-    }
-};
+#include "neural/flash_wide_feed.cuh"
 
 /* PLAIN: without masks and dropout, and of scales that are no trouble. */
 template <class T, int D, int STEP, bool PLAIN>
-struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, 64, true> {
-    enum {
-        PIECE = 64, /* queries whose scores are in registers */
-        PIECES = STEP / PIECE,
-        GROUPS = 2,
-        ROWS = 64 * GROUPS,
-        SLABS = (D + WGMMA_COLUMNS - 1) / WGMMA_COLUMNS,
-        OWN_SLAB = ROWS * WGMMA_ROW,
-        SLAB = STEP * WGMMA_ROW,
-        STAGE = SLABS * SLAB, /* bytes of one operand */
-        STAGES = 2,
-        SLOPE_SLAB = ROWS * WGMMA_ROW, /* 64 queries as columns */
-        SLOPES = STEP / WGMMA_COLUMNS * SLOPE_SLAB,
-        PART = STEP * D * 4,
-        SUMS = 2 * STEP * 4,   /* logsumexp and delta of a step's queries */
-        BY_ROWS = STEP == 128, /* warpgroups share out queries for their gradients, else columns */
-        PART_COLUMNS = BY_ROWS ? D : 64, /* of a warpgroup */
-        COPIERS = 96           /* threads that copy; the warp after them adds parts */
-    };
-    enum { QUERIES_FULL, GRADS_FULL = 2, STEP_FREE = 4, PART_FULL = 6, PART_FREE, GATES };
-    typedef flash_grad_rows<T, D, 1, ROWS, PIECE, true> base;
-    using base::b;
-    using base::h;
-    using base::kh;
-    using base::p;
-    using base::per_head;
-    using base::steps;
-    using base::y;
+struct flash_wide_grad : flash_wide_feed<T, D, STEP> {
+    typedef flash_wide_feed<T, D, STEP> feed;
+    typedef typename feed::base base;
+    using feed::add_parts;
+    using feed::BY_ROWS;
+    using feed::COPIERS;
+    using feed::copy;
+    using feed::from_of;
+    using feed::gate;
+    using feed::gates;
+    using feed::GRADS_FULL;
+    using feed::group;
+    using feed::GROUPS;
+    using feed::head_of;
+    using feed::own;
+    using feed::OWN_SLAB;
+    using feed::p;
+    using feed::parity;
+    using feed::part;
+    using feed::PART_COLUMNS;
+    using feed::PART_FREE;
+    using feed::PART_FULL;
+    using feed::PIECE;
+    using feed::PIECES;
+    using feed::QUERIES_FULL;
+    using feed::ROWS;
+    using feed::set_gates;
+    using feed::SLAB;
+    using feed::SLABS;
+    using feed::SLOPE_SLAB;
+    using feed::SLOPES;
+    using feed::slopes;
+    using feed::stage;
+    using feed::STEP_FREE;
+    using feed::steps;
+    using feed::sums_of;
+    using feed::y;
     typename base::scores s[PIECES] = {}, dp[PIECES] = {};
     uint32_t weight[PIECES][PIECE / 16][4], slope[PIECES][PIECE / 16][4]; /* as left operands */
     float dq[PART_COLUMNS / 8][4];
-    mma_address own, stages, slopes, part, sums, gates;
-    int group;
 
     __device__ __forceinline__ flash_wide_grad(const attention_params &params,
                                                const flash_wide_place &place)
-        : base(params, place.at, place.head)
+        : feed(params, place)
     {
-        MMA_SHARED(memory);
-        own = wide_begin(mma_address_of(memory));
-        stages = own + 2 * SLABS * OWN_SLAB;
-        slopes = stages + 2 * STAGES * STAGE;
-        part = slopes + 2 * SLOPES;
-        sums = part + PART;
-        gates = sums + STAGES * SUMS;
-        group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
-        base::row += base::warp * 16;
-        base::template set_steps<STEP>((int)(p.heads / p.key_heads));
         if (PLAIN)
             base::scaled = false;
     }
-    __device__ __forceinline__ mma_address gate(int which, int step) const
-    {
-        return gates + (mma_address)((which + step % STAGES) * 8);
-    }
-    __device__ __forceinline__ static int parity(int step) { return step / STAGES & 1; }
-    __device__ __forceinline__ mma_address stage(int step, int which) const
-    {
-        return stages + (mma_address)((step % STAGES * 2 + which) * STAGE);
-    }
-    /* Of a piece: shifts of its queries, then deltas. */
-    __device__ __forceinline__ mma_address sums_of(int step, int piece) const
-    {
-        return sums + (mma_address)(step % STAGES * SUMS + piece * 2 * PIECE * 4);
-    }
-    /* The last queries first: those are what all blocks of a head see. */
-    __device__ __forceinline__ int from_of(int step) const
-    {
-        return base::begin + (per_head - 1 - step % per_head) * STEP;
-    }
-    __device__ __forceinline__ void set_gates() const
-    {
-        if (threadIdx.x == 0)
-            for (int i = 0; i < GATES; i++)
-                wgmma_gate_set(gates + (mma_address)(i * 8), i < STEP_FREE   ? (int)COPIERS
-                                                             : i < PART_FULL ? GROUPS * 4
-                                                             : i == PART_FULL
-                                                                 ? GROUPS * (int)WGMMA_THREADS
-                                                                 : 1);
-        __syncthreads();
-    }
-
-    /* ---- the warps that copy ---- */
-    /* The gate opens when all copies that were begun are there; nobody waits for that here. */
-    __device__ __forceinline__ void announce(int which, int step) const
-    {
-        if (p.whole) {
-            wgmma_gate_arrive_copied(gate(which, step));
-        } else {
-            mma_commit();
-            mma_wait<0>(); /* those of sums */
-            wgmma_publish();
-            wgmma_gate_arrive(gate(which, step));
-        }
-    }
-    /* Shifts and deltas of a step's queries. */
-    __device__ __forceinline__ void copy_sums(int step, int head, int from, int thread) const
-    {
-        enum { CHUNKS = PIECE / 4 };
-        const int64_t at = ((int64_t)b * p.heads + head) * p.sum_rows + from;
-#pragma unroll 1
-        for (int k = thread; k < 2 * CHUNKS * PIECES; k += COPIERS)
-            mma_fetch(sums_of(step, 0) + (mma_address)(k * 16),
-                      (const float *)(k / CHUNKS % 2 ? p.delta.at : p.shift) + at +
-                          k / CHUNKS / 2 * PIECE + k % CHUNKS * 4,
-                      true);
-    }
-    __device__ __forceinline__ void copy(int thread) const
-    {
-        if (steps > 0) {
-            wide_fetch<ROWS, D, COPIERS>(own, base::source(p.k, kh, p.d), base::first, p.rows,
-                                         thread);
-            wide_fetch<ROWS, D, COPIERS>(own + SLABS * OWN_SLAB, base::source(p.v, kh, p.e),
-                                         base::first, p.rows, thread);
-        }
-        for (int i = 0; i < steps; i++) {
-            const int head = base::head_of(i), from = from_of(i);
-            if (i >= STAGES)
-                wgmma_gate_wait(gate(STEP_FREE, i), parity(i - STAGES));
-            wide_fetch<STEP, D, COPIERS>(stage(i, 0), base::source(p.q, head, p.d), from, p.m,
-                                         thread);
-            copy_sums(i, head, from, thread);
-            announce(QUERIES_FULL, i);
-            wide_fetch<STEP, D, COPIERS>(stage(i, 1), base::source(p.g, head, p.e), from, p.m,
-                                         thread);
-            announce(GRADS_FULL, i);
-        }
-        mma_commit();
-        mma_wait<0>();
-    }
-
-    /* ---- the thread that adds gradients of queries ---- */
-    __device__ __forceinline__ void add_parts() const
-    {
-        const uint32_t turn = (uint32_t)(base::first / ROWS);
-        for (int i = 0; i < steps; i++) {
-            const int64_t tile =
-                ((int64_t)b * p.heads + base::head_of(i)) * p.tiles + from_of(i) / STEP;
-            float *to = (float *)p.sums + tile * (PART / 4);
-            uint32_t *whose = (uint32_t *)p.turns + tile;
-            wgmma_gate_wait(gates + PART_FULL * 8, i & 1);
-            if (turn > 0) {
-                wgmma_turn_await(whose, turn);
-                wgmma_part_add(to, part, PART);
-            } else {
-                wgmma_part_put(to, part, PART);
-            }
-            wgmma_parts_read();
-            wgmma_gate_arrive(gates + PART_FREE * 8);
-            wgmma_parts_wait();
-            wgmma_turn_pass(whose, turn + 1);
-        }
-    }
-
-    /* ---- those that multiply ---- */
     __device__ __forceinline__ void await(int which, int step) const
     {
         wgmma_gate_wait(gate(which, step), parity(step));
@@ -213,7 +87,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, 64, true> {
     /* Weights of a piece, from its scores. */
     __device__ __forceinline__ void weigh(int i, int piece, uint64_t (&gone)[1])
     {
-        const int head = base::head_of(i), from = from_of(i) + piece * PIECE;
+        const int head = head_of(i), from = from_of(i) + piece * PIECE;
         if (!PLAIN)
             base::finish(s[piece], head, from);
         else if (base::is_edge(from))
@@ -272,7 +146,7 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, 64, true> {
 #pragma unroll
         for (int k = 0; k < ROWS / 16; k++)
             wgmma<T, PART_COLUMNS>::turned(dq, wgmma_after(left, k * 16 * WGMMA_ROW),
-                                 wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
+                                           wgmma_after(right, k * 16 * WGMMA_ROW), k > 0);
         wgmma_commit();
     }
     __device__ __forceinline__ void give_part(int i) const
@@ -283,9 +157,11 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, 64, true> {
 #pragma unroll
         for (int e = 0; e < PART_COLUMNS / 8; e++)
             if (BY_ROWS || group == 0 || e < D / 8 - 8)
-                mma_store(part + (mma_address)(((group * PART_COLUMNS / 8 + e) * WGMMA_THREADS + thread) * 16),
-                          {__float_as_uint(dq[e][0]), __float_as_uint(dq[e][1]),
-                           __float_as_uint(dq[e][2]), __float_as_uint(dq[e][3])});
+                mma_store(
+                    part + (mma_address)(((group * PART_COLUMNS / 8 + e) * WGMMA_THREADS + thread) *
+                                         16),
+                    {__float_as_uint(dq[e][0]), __float_as_uint(dq[e][1]),
+                     __float_as_uint(dq[e][2]), __float_as_uint(dq[e][3])});
         wgmma_publish();
         wgmma_gate_arrive(gates + PART_FULL * 8);
     }
@@ -389,56 +265,5 @@ struct flash_wide_grad : flash_grad_rows<T, D, 1, 128, 64, true> {
         }
     }
 };
-
-/* Eight columns of a row: of a lane's four numbers, two of row `half`. */
-template <class T>
-MMA_FN void flash_wide_put(const attention_params &p, T *row, int column, int half,
-                           const float4 (&x)[4])
-{
-    const int64_t step = p.out[0].stride[3];
-    const float by = (float)p.scale;
-    float y[8];
-#pragma unroll
-    for (int k = 0; k < 4; k++) {
-        y[2 * k] = (half ? x[k].z : x[k].x) * by;
-        y[2 * k + 1] = (half ? x[k].w : x[k].y) * by;
-    }
-    if (step == 1 && (uint64_t)(row + column) % 16 == 0 && column + 8 <= p.d) {
-        *(uint4 *)(row + column) = {mma_pack<T>(y[0], y[1]), mma_pack<T>(y[2], y[3]),
-                                    mma_pack<T>(y[4], y[5]), mma_pack<T>(y[6], y[7])};
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < 8; k++)
-        if (column + k < p.d)
-            neural_narrow(row + (column + k) * step, y[k]);
-}
-/* Gradients of queries of a tile, from sums: as f32 of registers of warpgroups, eight rows beside
- * each other, to rows. What no key sees was never summed. */
-template <class T> MMA_FN void flash_wide_finish(const attention_params &p)
-{
-    const int64_t tile = blockIdx.x, i = tile % p.tiles, h = tile / p.tiles % p.heads,
-                  b = tile / p.tiles / p.heads;
-    const bool any = ((const uint32_t *)p.turns)[tile] > 0;
-    const int units = p.tile_columns / 8, pairs = p.tile_rows / 2;
-    const float4 *from = (const float4 *)p.sums + tile * p.tile_rows * p.tile_columns / 4;
-    for (int at = (int)threadIdx.x; at < units * pairs; at += FLASH_THREADS) {
-        const int unit = at % units, pair = at / units, lane = pair % 8, warp = pair / 8 % 4,
-                  half = pair / 32;
-        float4 x[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            x[k] = any ? from[(half * units + unit) * WGMMA_THREADS + warp * 32 + lane * 4 + k]
-                       : float4{0, 0, 0, 0};
-        const int64_t row = i * p.tile_rows + half * 64 + warp * 16 + lane;
-#pragma unroll
-        for (int k = 0; k < 2; k++)
-            if (row + 8 * k < p.m)
-                flash_wide_put(p,
-                               (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
-                                   (row + 8 * k) * p.out[0].stride[2],
-                               unit * 8, k, x);
-    }
-}
 
 #endif
