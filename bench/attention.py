@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of f16 and bf16 on a GPU: ndock beside PyTorch in one run, and, with --check, its errors beside the definition in float64.
+"""Attention on a GPU, mostly of f16 and bf16: ndock beside PyTorch in one run, and, with --check, its errors beside the definition in float64.
 
     bench/attention.py [--check] [--only WORD]
 
 A row has microseconds of a call (the least of rounds in turns), PyTorch's over ndock's time, and TFLOP/s, or GB/s of keys and values
-where there is one query. An error is in units of the dtype's rounding of the sizes that are summed. A row that fails says why."""
+where there is one query. An error is in units of the dtype's rounding of the sizes that are summed; f32 rows have PyTorch's too. A row that fails says why."""
 import argparse
 import time
 
@@ -49,11 +49,11 @@ def to_torch(a):
 
 
 def worst(got, want, size, unit):
-    return ((to_torch(got).double() - want).abs() / (unit * size + 1e-300)).nan_to_num(0, 1e9).max().item()
+    return ((got.double() - want).abs() / (unit * size + 1e-300)).nan_to_num(0, 1e9).max().item()
 
 
 def check(name, dtype, b, h, hk, m, n, d, causal=False, kind=None, grad=True, turned=False):
-    unit = 2.0 ** -10 if dtype == torch.float16 else 2.0 ** -7
+    unit = {torch.float16: 2.0 ** -10, torch.bfloat16: 2.0 ** -7, torch.float32: 2.0 ** -23}[dtype]
     q, g = (given((b, m, h, d) if turned else (b, h, m, d), dtype, s) for s in (1, 2))
     k, v = (given((b, n, hk, d) if turned else (b, hk, n, d), dtype, s) for s in (3, 4))
     if turned:
@@ -64,7 +64,10 @@ def check(name, dtype, b, h, hk, m, n, d, causal=False, kind=None, grad=True, tu
     want, size, lse = definition(*leaves, causal, mask)
     out, logs = nd.nn.attention_with_logsumexp(aq, ak, av, am, 0.0, causal)
     again, _ = nd.nn.attention_with_logsumexp(aq, ak, av, am, 0.0, causal)
-    text = f"{name:26} {str(dtype)[6:]:9} error {worst(out, want.detach(), size.detach(), unit):6.2f}"
+    text = f"{name:26} {str(dtype)[6:]:9} error {worst(to_torch(out), want.detach(), size.detach(), unit):6.2f}"
+    if dtype == torch.float32:
+        peer = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal is True)
+        text += f" (torch {worst(peer, want.detach(), size.detach(), unit):.2f})"
     finite = torch.isfinite(lse)
     text += f"  lse {(to_torch(logs).double() - lse)[finite].abs().max().item():.1e}"
     same = torch.equal(to_torch(out), to_torch(again))
@@ -78,6 +81,13 @@ def check(name, dtype, b, h, hk, m, n, d, causal=False, kind=None, grad=True, tu
 
 
 def checks(only):
+    for row in (("d 64", 2, 4, 4, 512, 512, 64), ("d 64 causal", 2, 4, 4, 512, 512, 64, True), ("d 128", 1, 4, 4, 333, 333, 128)):
+        if only and only not in row[0]:
+            continue
+        try:
+            check(row[0], torch.float32, *row[1:])
+        except Exception as error:
+            print(f"{row[0]:26} failed: {type(error).__name__}: {error}", flush=True)
     for dtype in (torch.float16, torch.bfloat16):
         for row in (("d 64", 2, 4, 4, 512, 512, 64), ("d 64 causal", 2, 4, 4, 500, 500, 64, True), ("d 128 causal", 1, 4, 4, 333, 333, 128, True),
                     ("d 32", 1, 2, 2, 257, 130, 32), ("d 80", 1, 2, 2, 200, 300, 80), ("d 96 last", 1, 4, 2, 130, 300, 96, "last"),
@@ -145,6 +155,7 @@ def benches(only):
                 ("bf16 4x16x4096x32", b16, 4, 16, 16, 4096, 4096, 32, False, True), ("bf16 4x16x2048x96", b16, 4, 16, 16, 2048, 2048, 96, True, True),
                 ("bf16 2x16x2048x256", b16, 2, 16, 16, 2048, 2048, 256, False, True), ("bf16 32x12x512x64", b16, 32, 12, 12, 512, 512, 64, False, True),
                 ("bf16 groups 4x32/8x2048x128 causal", b16, 4, 32, 8, 2048, 2048, 128, True, True),
+                ("f32 4x16x2048x64", torch.float32, 4, 16, 16, 2048, 2048, 64, False, True),
                 ("bf16 one query 16x32/8x8192x128", b16, 16, 32, 8, 1, 8192, 128, False, False),
                 ("bf16 one query 1x32/8x32768x128", b16, 1, 32, 8, 1, 32768, 128, False, False),
                 ("bf16 one query 8x16x4096x64", b16, 8, 16, 16, 1, 4096, 64, False, False)):

@@ -5,6 +5,13 @@
  * Random geometries are compared with the definition in doubles. */
 #include "tests/cuda/attention_lab.h"
 
+/* What a term is at least for: weights and slopes are rounded to the half type, of f16 by up to 2^-25 =
+ * 2^-10 * 2^-15 below the normal numbers. */
+static double least_of(const trial *t)
+{
+    return t->dtype == ND_F16 ? 0x1p-15 : 0;
+}
+
 /* The largest error in units of the half type's rounding of the sizes that were summed, and of
  * logsumexp over 1e-5. */
 static double error_of(const trial *t)
@@ -20,10 +27,10 @@ static double error_of(const trial *t)
         for (int64_t c = 0; c < t->e; c++) {
             double sum = 0, size = 0x1p-14;
             for (int64_t j = 0; j < t->n; j++) {
-                const double x = w[j] * (t->o.dropout > 0 ? kept(t, row * t->n + j) : 1) *
-                                 at(&t->v, b, h / (t->h / t->hk), j, c);
-                sum += x;
-                size += fabs(x);
+                const double keep = t->o.dropout > 0 ? kept(t, row * t->n + j) : 1,
+                             v = keep * at(&t->v, b, h / (t->h / t->hk), j, c);
+                sum += w[j] * v;
+                size += (w[j] + least_of(t)) * fabs(v);
             }
             const double error = fabs(out[row * t->e + c] - sum) / (unit * size);
             worst = error <= worst ? worst : error;
@@ -70,6 +77,7 @@ static void add_row(const trial *t, gradients *r, const operand *g, int64_t b, i
 {
     const double scale = t->o.scale != 0 ? t->o.scale : 1 / sqrt((double)t->d);
     const int64_t kh = h / (t->h / t->hk), row = (b * t->h + h) * t->m + i;
+    const double least = least_of(t);
     double *dp = calloc((size_t)t->n + 1, 2 * sizeof *dp), *mag = dp + t->n, delta = 0, all = 0;
     for (int64_t j = 0; j < t->n; j++) {
         const double keep = t->o.dropout > 0 ? kept(t, row * t->n + j) : 1;
@@ -78,7 +86,8 @@ static void add_row(const trial *t, gradients *r, const operand *g, int64_t b, i
             dp[j] += x;
             mag[j] += fabs(x);
             place_of(t, r, r->want, DV, b, h, j)[c] += w[j] * keep * at(g, b, h, i, c);
-            place_of(t, r, r->size, DV, b, h, j)[c] += fabs(w[j] * keep * at(g, b, h, i, c));
+            place_of(t, r, r->size, DV, b, h, j)[c] +=
+                (w[j] + least) * keep * fabs(at(g, b, h, i, c));
         }
         delta += w[j] * dp[j];
         all += w[j] * mag[j];
@@ -88,8 +97,8 @@ static void add_row(const trial *t, gradients *r, const operand *g, int64_t b, i
     for (int64_t j = 0; j < t->n; j++)
         for (int64_t c = 0; c < t->d; c++) {
             const double ds = w[j] * (dp[j] - delta) * scale,
-                         size = w[j] * (mag[j] + all) * fabs(scale), q = at(&t->q, b, h, i, c),
-                         k = at(&t->k, b, kh, j, c);
+                         size = (w[j] * (mag[j] + all) + least) * fabs(scale),
+                         q = at(&t->q, b, h, i, c), k = at(&t->k, b, kh, j, c);
             place_of(t, r, r->want, DQ, b, h, i)[c] += ds * k;
             place_of(t, r, r->size, DQ, b, h, i)[c] += size * fabs(k);
             place_of(t, r, r->want, DK, b, h, j)[c] += ds * q;

@@ -203,6 +203,10 @@ MMA_FN float mma_word(mma_address at)
     memcpy(&x, warp_at(at, 4), 4);
     return x;
 }
+MMA_FN void mma_pair(float (&x)[2], mma_address at)
+{
+    memcpy(x, warp_at(at, 8), 8);
+}
 MMA_FN void mma_store(mma_address to, const uint32_t (&x)[4])
 {
     memcpy(warp_at(to, 16), x, 16);

@@ -92,6 +92,12 @@ template <int N> MMA_FN void wgmma_give_registers(void) {}
 #define wgmma_gate_set wide_gate_set
 #define wgmma_gate_arrive wide_gate_arrive
 #define wgmma_gate_wait wide_gate_wait
+MMA_FN void wgmma_gate_arrive_copied(mma_address gate)
+{
+    warp_copies_commit();
+    warp_copies_wait(0);
+    wide_gate_arrive(gate);
+}
 template <int THREADS> MMA_FN void wgmma_turn_wait(int name)
 {
     wide_turn(name, THREADS, true);

@@ -10,6 +10,7 @@
 #include "neural/group_cells.cuh"
 #include "neural/group_columns.cuh"
 #include "neural/flash_wide.cuh"
+#include "neural/flash_wide_finish.cuh"
 #include "neural/flash_wide_grad.cuh"
 #include "neural/neural.h"
 #include "neural/norm_weighed.cuh"
@@ -117,11 +118,11 @@ struct kernel {
     KERNEL(group_column_##dtype, group_params)  \
     KERNEL(group_weights_##dtype, group_weights)
 const kernel kernels[] = {
-#define FLASH_WIDE(D, GROUPS, KEYS) \
-    KERNEL(flash_wide_##D##_F16, attention_params) KERNEL(flash_wide_##D##_BF16, attention_params)
-#define FLASH_WIDE_GRAD(D, STEP)                        \
-    KERNEL(flash_wide_grad_##D##_F16, attention_params) \
-    KERNEL(flash_wide_grad_##D##_BF16, attention_params)
+#define WIDE_ROWS(name)                  \
+    KERNEL(name##_F16, attention_params) \
+    KERNEL(name##_BF16, attention_params)
+#define FLASH_WIDE(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_##D) WIDE_ROWS(flash_wide_any_##D)
+#define FLASH_WIDE_GRAD(D, STEP) WIDE_ROWS(flash_wide_grad_##D) WIDE_ROWS(flash_wide_grad_any_##D)
 #include "neural/flash_wide.def"
                               GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32) GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
                               NORM_ROWS(layer_norm_grad) NORM_ROWS(rms_norm_grad)};

@@ -90,13 +90,17 @@ static int32_t launch(const cuda_kernel *k, int which, ndp_stream *s, int64_t bl
                        shared_bytes(dtype), p);
 }
 
-/* What gradients leave in the scratch memory at `at`: delta, turns and sums; returns its end. */
+/* What gradients leave in the scratch memory at `at`: delta, shifts, turns and sums; returns its end. */
 static uint64_t place_sums(attention_params *p, const flash_grad_plan *plan, int32_t dtype,
                            uint64_t at)
 {
-    const int64_t rows = p->batch * p->heads * p->m, element = dtype == NDP_F64 ? 8 : 4;
-    p->delta = (attention_view){at, {p->heads * p->m, p->m, 1, 0}};
-    p->turns = at + (uint64_t)blocks_of(rows * element, 256) * 256;
+    const int64_t element = dtype == NDP_F64 ? 8 : 4;
+    p->sum_rows = plan->tile_bytes > 0 ? p->tiles * p->tile_rows : p->m;
+    const uint64_t nbytes =
+        (uint64_t)blocks_of(p->batch * p->heads * p->sum_rows * element, 256) * 256;
+    p->delta = (attention_view){at, {p->heads * p->sum_rows, p->sum_rows, 1, 0}};
+    p->shift = plan->tile_bytes > 0 ? at + nbytes : 0;
+    p->turns = at + (plan->tile_bytes > 0 ? 2 : 1) * nbytes;
     p->sums = p->turns + (uint64_t)blocks_of(p->turn_count * 4, 256) * 256;
     return p->sums + (uint64_t)(p->turn_count * plan->tile_bytes);
 }
@@ -105,7 +109,7 @@ static uint64_t place_sums(attention_params *p, const flash_grad_plan *plan, int
 static int32_t make_delta(const cuda_kernel *k, ndp_stream *s, const ndp_call *call,
                           attention_params *p)
 {
-    const int64_t rows = p->batch * p->heads * p->m;
+    const int64_t rows = p->batch * p->heads * p->sum_rows;
     const ndp_view *views[2] = {&call->in[3], &call->in[5]};
     const int64_t chunk = 16 / ndp_dtype_size(call->in[0].dtype),
                   blocks = blocks_of(rows, ATTENTION_THREADS / ATTENTION_DELTA_BESIDE);

@@ -48,6 +48,10 @@ typedef struct {
     uint64_t sums, turns;
     int64_t turn_count;
     int32_t whole_sums, tiles, together, tile_rows, tile_columns;
+    /* Queries of a head in delta, and beside it logsumexp as it is taken from scores, in powers of 2:
+     * those beyond m are there to be copied in pieces of 16 bytes, and have weights of 0. */
+    int64_t sum_rows;
+    uint64_t shift;
 } attention_params;
 
 #endif

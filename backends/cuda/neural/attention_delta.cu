@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What gradients of attention begin with: the sum of g*o of each query, and zeros in place of the
- * turns of tiles (flash_wide_grad.cuh). Some threads share a row. */
-#include "neural/attention.h"
+ * What gradients of attention begin with: the sum of g*o of each query, and for flash_wide_grad.cuh
+ * shifts of scores and zeros in place of the turns of tiles. Some threads share a row. */
+#include "neural/flash_weight.cuh"
 #include "neural/neural.cuh"
 
 #define DELTA_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored
@@ -41,6 +41,13 @@ NEURAL_FN delta_sum delta_columns(const delta_element *g, int64_t g_step, const 
                          (delta_sum)neural_widen(o[c * o_step]), sum);
     return sum;
 }
+/* What is taken from scores of query i; of one that there is not, so that weights are 0. */
+NEURAL_FN float delta_shift(const attention_params &p, int64_t b, int64_t h, int64_t i)
+{
+    const int64_t *s = p.lse.stride;
+    return i < p.m ? flash_shift(((const float *)p.lse.at)[b * s[0] + h * s[1] + i * s[2]])
+                   : -FLASH_NOTHING;
+}
 NEURAL_FN void delta_run(const attention_params &p)
 {
     const int64_t thread = (int64_t)blockIdx.x * blockDim.x + threadIdx.x,
@@ -48,9 +55,11 @@ NEURAL_FN void delta_run(const attention_params &p)
     const int beside = (int)(thread % ATTENTION_DELTA_BESIDE);
     for (int64_t i = thread; i < p.turn_count; i += (int64_t)gridDim.x * blockDim.x)
         ((uint32_t *)p.turns)[i] = 0;
+    const bool inside = row < p.batch * p.heads * p.sum_rows;
+    const int64_t i = inside ? row % p.sum_rows : 0, b = inside ? row / p.sum_rows / p.heads : 0,
+                  h = inside ? row / p.sum_rows % p.heads : 0;
     delta_sum sum = 0;
-    if (row < p.batch * p.heads * p.m) {
-        const int64_t b = row / p.m / p.heads, h = row / p.m % p.heads, i = row % p.m;
+    if (inside && i < p.m) {
         const delta_element *g = delta_row(p.g, b, h, i), *o = delta_row(p.o, b, h, i);
         sum = p.whole_sums ? delta_chunks(g, o, p.e, beside)
                            : delta_columns(g, p.g.stride[3], o, p.o.stride[3], p.e, beside);
@@ -58,8 +67,11 @@ NEURAL_FN void delta_run(const attention_params &p)
 #pragma unroll
     for (int by = ATTENTION_DELTA_BESIDE / 2; by > 0; by /= 2)
         sum += __shfl_xor_sync(0xffffffffu, sum, by);
-    if (row < p.batch * p.heads * p.m && beside == 0)
-        ((delta_sum *)p.delta.at)[row] = sum;
+    if (!inside || beside != 0)
+        return;
+    ((delta_sum *)p.delta.at)[row] = sum;
+    if (p.shift)
+        ((float *)p.shift)[row] = delta_shift(p, b, h, i);
 }
 
 #define DELTA_KERNEL_(dtype)                                                \

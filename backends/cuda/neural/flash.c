@@ -7,15 +7,16 @@
 /* Functions of a kernel: the class's own come first. */
 enum { WIDTH_32, WIDTH_64, WIDTH_80, WIDTH_96, WIDTH_128, WIDTH_256, WIDTHS };
 enum { ROWS = ATTENTION_OWN, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS, WIDE };
+enum { WIDE_ANY = WIDE + WIDTHS };
 /* Of the gradient's. */
 enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS };
-enum { WIDE_FINISH = WIDE_GRAD + WIDTHS };
+enum { WIDE_GRAD_ANY = WIDE_GRAD + WIDTHS, WIDE_FINISH = WIDE_GRAD_ANY + WIDTHS };
 enum { PACKED = 64 }; /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
 static const struct {
-    int groups, keys;
+    int groups, keys, stages;
 } wide_shapes[WIDTHS] = {
-#define FLASH_WIDE(columns, groups, keys) [WIDTH_##columns] = {groups, keys},
+#define FLASH_WIDE(columns, groups, keys, stages) [WIDTH_##columns] = {groups, keys, stages},
 #include "neural/flash_wide.def"
 };
 static const int wide_grad_steps[WIDTHS] = {
@@ -64,12 +65,13 @@ static uint32_t grad_shared_of(int width, int keys)
     return (uint32_t)((2 * rows + 4 * FLASH_GRAD_STEP) * (width + 8) * 2 + 4 * FLASH_GRAD_STEP * 4);
 }
 
-/* Queries, two steps of keys and values, and what stages begin with and end in. */
+/* Queries, steps of keys and values, their gates, and what stages begin with. */
 static uint32_t wide_shared_of(int i)
 {
-    const int slabs = (widths[i] + 63) / 64;
-    return (uint32_t)(slabs * (64 * wide_shapes[i].groups + 4 * wide_shapes[i].keys) * 128 + 1024 +
-                      64);
+    const int slabs = (widths[i] + 63) / 64, stages = wide_shapes[i].stages;
+    return (uint32_t)(slabs * (64 * wide_shapes[i].groups + 2 * stages * wide_shapes[i].keys) *
+                          128 +
+                      1024 + 32 * stages);
 }
 
 /* Keys and values, two steps of queries and gradients with their sums, slopes of two steps, a part of
@@ -104,25 +106,36 @@ static int32_t find_function(cuda_kernel *k, int module, const char *name, uint3
         "shared memory for %s", name);
 }
 
-/* Kernels for compute capability 9.0 alone, where the plug-in was built with them. */
+/* Kernels for compute capability 9.0 alone, where the plug-in was built with them: of each width one
+ * for calls that is_plain() says, and one for any. `shared` has bytes of each width, 0: none. */
+static int32_t make_wide(cuda_kernel *k, const char *file, int32_t dtype, int first,
+                         const uint32_t *shared)
+{
+    char name[48];
+    int32_t status = NDP_OK;
+    for (int i = 0; i < 2 * WIDTHS && status == NDP_OK; i++) {
+        k->function[first + i] = NULL;
+        if (!CUDA_HAS_90A || k->dev->capability != 90 || !shared[i % WIDTHS])
+            continue;
+        snprintf(name, sizeof name, "%s_%s%d_%s", file, i < WIDTHS ? "" : "any_",
+                 widths[i % WIDTHS], dtype == NDP_F16 ? "F16" : "BF16");
+        status = find_function(k, cuda_module_of(file, dtype), name, shared[i % WIDTHS],
+                               &k->function[first + i]);
+    }
+    return status;
+}
+
 static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
 {
-    char name[40];
-    int32_t status = NDP_OK;
-    const int module = cuda_module_of("flash_wide_grad", dtype);
-    const char *suffix = dtype == NDP_F16 ? "F16" : "BF16";
-    for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
-        k->function[WIDE_GRAD + i] = NULL;
-        if (!CUDA_HAS_90A || k->dev->capability != 90 || !wide_grad_steps[i])
-            continue;
-        snprintf(name, sizeof name, "flash_wide_grad_%d_%s", widths[i], suffix);
-        status =
-            find_function(k, module, name, wide_grad_shared_of(i), &k->function[WIDE_GRAD + i]);
-    }
+    uint32_t shared[WIDTHS];
+    for (int i = 0; i < WIDTHS; i++)
+        shared[i] = wide_grad_steps[i] ? wide_grad_shared_of(i) : 0;
+    const int32_t status = make_wide(k, "flash_wide_grad", dtype, WIDE_GRAD, shared);
     if (!CUDA_HAS_90A || k->dev->capability != 90 || status != NDP_OK)
         return status;
-    snprintf(name, sizeof name, "flash_wide_finish_%s", suffix);
-    return find_function(k, module, name, 0, &k->function[WIDE_FINISH]);
+    return find_function(k, cuda_module_of("flash_wide_grad", dtype),
+                         dtype == NDP_F16 ? "flash_wide_finish_F16" : "flash_wide_finish_BF16", 0,
+                         &k->function[WIDE_FINISH]);
 }
 
 static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
@@ -144,21 +157,12 @@ static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
     return status == NDP_OK ? make_wide_gradient(k, dtype) : status;
 }
 
-/* The same of attention's. */
-static int32_t make_wide(cuda_kernel *k, int32_t dtype)
+/* Whether there is neither a mask nor dropout, and scores are powers of 2 as soon as they are scaled
+ * (flash_rows.cuh). */
+static int is_plain(const attention_params *p)
 {
-    char name[32];
-    int32_t status = NDP_OK;
-    for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
-        k->function[WIDE + i] = NULL;
-        if (!CUDA_HAS_90A || k->dev->capability != 90 || !wide_shapes[i].groups)
-            continue;
-        snprintf(name, sizeof name, "flash_wide_%d_%s", widths[i],
-                 dtype == NDP_F16 ? "F16" : "BF16");
-        status = find_function(k, cuda_module_of("flash_wide", dtype), name, wide_shared_of(i),
-                               &k->function[WIDE + i]);
-    }
-    return status;
+    return p->mask_kind == ATTENTION_NO_MASK && p->least == 0 &&
+           (float)(p->scale * 1.4426950408889634) >= 0x1p-100f;
 }
 
 int32_t flash_make(cuda_kernel *k, const ndp_call *like)
@@ -167,6 +171,7 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
     const int32_t dtype = like->in[0].dtype;
     const int module = cuda_module_of("flash", dtype);
     const char *suffix = dtype == NDP_F16 ? "F16" : "BF16";
+    uint32_t shared[WIDTHS];
     int32_t status = NDP_OK;
     if (like->op == NDP_OP_attention_grad)
         return make_gradient(k, dtype);
@@ -180,7 +185,9 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
     }
     snprintf(name, sizeof name, "flash_join_%s", suffix);
     status = status == NDP_OK ? find_function(k, module, name, 0, &k->function[JOIN]) : status;
-    return status == NDP_OK ? make_wide(k, dtype) : status;
+    for (int i = 0; i < WIDTHS; i++)
+        shared[i] = wide_shapes[i].groups ? wide_shared_of(i) : 0;
+    return status == NDP_OK ? make_wide(k, "flash_wide", dtype, WIDE, shared) : status;
 }
 
 static int64_t least_of(int64_t a, int64_t b)
@@ -254,7 +261,7 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
         return 0;
     const int wide = rows > PACKED && k->function[WIDE + i];
     const int spread = !wide && (rows <= FLASH_SPREAD_ROWS || !k->function[ROWS + i]);
-    const int function = (wide ? WIDE : spread ? SPREAD : ROWS) + i;
+    const int function = (wide ? is_plain(p) ? WIDE : WIDE_ANY : spread ? SPREAD : ROWS) + i;
     if (!k->function[function])
         return 0;
     p->pack = (int32_t)pack;
@@ -336,8 +343,9 @@ static int32_t run_wide_gradient(const cuda_kernel *k, ndp_stream *s, attention_
 {
     int32_t status = NDP_OK;
     if (plan->blocks > 0)
-        status = cuda_launch(k, k->function[WIDE_GRAD + plan->width], s, (uint32_t)plan->blocks,
-                             WIDE_GRAD_THREADS, wide_grad_shared_of(plan->width), p);
+        status = cuda_launch(
+            k, k->function[(is_plain(p) ? WIDE_GRAD : WIDE_GRAD_ANY) + plan->width], s,
+            (uint32_t)plan->blocks, WIDE_GRAD_THREADS, wide_grad_shared_of(plan->width), p);
     if (status == NDP_OK && p->turn_count > 0)
         status = cuda_launch(k, k->function[WIDE_FINISH], s, (uint32_t)p->turn_count, FLASH_THREADS,
                              0, p);

@@ -79,7 +79,7 @@ struct flash_grad : flash_grad_rows<T, D, M, FLASH_WARPS * 16 * M, FLASH_GRAD_ST
             base::choose(gone, head, from);
             base::drop(dp, gone);
         }
-        base::weigh(s, sums);
+        base::template weigh<false>(s, sums);
         base::derive(s, dp, sums);
         tile_add<T, D, M, STEP>(y[0], dp, tile_down<D>(at, lane));
         if (KEYS && p.least)

@@ -40,7 +40,7 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
         b = head / heads;
         h = KEYS ? head % heads * group : head % heads;
         kh = h / group;
-        set_steps(KEYS ? group : 1);
+        set_steps<STEP>(KEYS ? group : 1);
         c = (float)(p.scale * FLASH_LOG2E);
         scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
 #pragma unroll
@@ -53,17 +53,18 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
                     for (int k = 0; k < 4; k++)
                         y[o][m][e][k] = 0;
     }
-    /* Queries from the first that sees a key of the block, or keys up to the last that is seen. */
-    __device__ __forceinline__ void set_steps(int group)
+    /* Queries from the first that sees a key of the block, or keys up to the last that is seen, EACH
+     * a step. */
+    template <int EACH> __device__ __forceinline__ void set_steps(int group)
     {
         const int64_t last = (first + ROWS < p.rows ? first + ROWS : p.rows) - 1;
         int64_t from = 0, to = KEYS ? p.m : p.n;
         if (KEYS && p.causal && first - p.diagonal > 0)
-            from = (first - p.diagonal) / STEP * STEP;
+            from = (first - p.diagonal) / EACH * EACH;
         if (!KEYS && p.causal && last + 1 + p.diagonal < to)
             to = last + 1 + p.diagonal;
         begin = (int)(from < to ? from : 0);
-        per_head = from < to ? (int)((to - from + STEP - 1) / STEP) : 0;
+        per_head = from < to ? (int)((to - from + EACH - 1) / EACH) : 0;
         steps = per_head * group;
     }
     __device__ __forceinline__ int head_of(int step) const
@@ -105,18 +106,12 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
                 const int i = row_of(m, half);
                 const bool inside = i < p.rows;
                 const int64_t *l = p.lse.stride, *d = p.delta.stride;
-                lse[m][half] = shift_of(
+                lse[m][half] = flash_shift(
                     inside ? ((const float *)p.lse.at)[b * l[0] + h * l[1] + i * l[2]] : 0);
                 delta[m][half] =
                     inside ? ((const float *)p.delta.at)[b * d[0] + h * d[1] + i * d[2]] : 0;
             }
     }
-    /* In powers of 2; of a query that sees nothing, so that its weights are 0. */
-    __device__ __forceinline__ static float shift_of(float lse)
-    {
-        return lse > FLASH_NOTHING || lse != lse ? lse * (float)FLASH_LOG2E : -FLASH_NOTHING;
-    }
-
     /* ---- one step ---- */
     /* f(m, n, k, query, key) for those that there are; `from` is the first of the other side. */
     template <class F> __device__ __forceinline__ void each(int from, const F &f) const
@@ -134,12 +129,34 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
                     f(m, n, k, KEYS ? column : i, KEYS ? i : column);
                 }
     }
+    /* The first query that sees key j, and the keys that query i sees. */
+    __device__ __forceinline__ int first_that_sees(int j) const
+    {
+        const int64_t i = p.causal ? j - p.diagonal : 0;
+        return j >= p.n || i > INT32_MAX ? INT32_MAX : i > 0 ? (int)i : 0;
+    }
+    __device__ __forceinline__ int seen_by(int i) const
+    {
+        const int64_t seen = p.causal && i + 1 + p.diagonal < p.n ? i + 1 + p.diagonal : p.n;
+        return seen > 0 ? (int)seen : 0;
+    }
     __device__ __forceinline__ void hide(scores &s, int from) const
     {
-        each(from, [&](int m, int n, int k, int i, int j) {
-            if (j >= p.n || (p.causal && j > i + p.diagonal))
-                s[m][n][k] = FLASH_NOTHING;
-        });
+        int own = row_of(0, 0);
+        MMA_OPAQUE(own);
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int i = own + m * 16 + half * 8,
+                          bound = (KEYS ? first_that_sees(i) : seen_by(i)) - from - lane % 4 * 2;
+#pragma unroll
+                for (int n = 0; n < STEP / 8; n++)
+#pragma unroll
+                    for (int k = 0; k < 2; k++)
+                        if (KEYS ? n * 8 + k < bound : n * 8 + k >= bound)
+                            s[m][n][2 * half + k] = FLASH_NOTHING;
+            }
     }
     __device__ __forceinline__ void mask(scores &s, int head, int from) const
     {
@@ -190,17 +207,19 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
                 for (int k = 0; k < 4; k++)
                     x[m][n][k] = gone[m] >> (n * 4 + k) & 1 ? 0.0f : x[m][n][k] * by;
     }
-    /* Weights in place of scores; `sums` has logsumexp and delta of the step's queries, where these
-     * are the other side. */
-    __device__ __forceinline__ void weigh(scores &s, mma_address sums) const
+    /* Weights in place of scores; `sums` has logsumexp, or what flash_shift() makes of it (SHIFTED), and
+     * delta of the step's queries, where these are the other side. */
+    template <bool SHIFTED> __device__ __forceinline__ void weigh(scores &s, mma_address sums) const
     {
         const float by = scaled ? 1.0f : c;
 #pragma unroll
         for (int n = 0; n < STEP / 8; n++) {
             float l[2];
+            if (KEYS)
+                mma_pair(l, sums + (mma_address)(n * 8 + lane % 4 * 2) * 4);
 #pragma unroll
-            for (int k = 0; k < (KEYS ? 2 : 0); k++)
-                l[k] = shift_of(mma_word(sums + (mma_address)(n * 8 + lane % 4 * 2 + k) * 4));
+            for (int k = 0; k < (KEYS && !SHIFTED ? 2 : 0); k++)
+                l[k] = flash_shift(l[k]);
 #pragma unroll
             for (int m = 0; m < M; m++)
 #pragma unroll
@@ -215,9 +234,8 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
 #pragma unroll
         for (int n = 0; n < STEP / 8; n++) {
             float d[2];
-#pragma unroll
-            for (int k = 0; k < (KEYS ? 2 : 0); k++)
-                d[k] = mma_word(sums + (mma_address)(STEP + n * 8 + lane % 4 * 2 + k) * 4);
+            if (KEYS)
+                mma_pair(d, sums + (mma_address)(STEP + n * 8 + lane % 4 * 2) * 4);
 #pragma unroll
             for (int m = 0; m < M; m++)
 #pragma unroll

@@ -100,10 +100,21 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     }
     __device__ __forceinline__ void hide(scores &x, int j) const
     {
-        each(x, j, [&](float &score, int, int i, int key) {
-            if (key >= p.n || (p.causal && key > i + p.diagonal))
-                score = FLASH_NOTHING;
-        });
+        int base = row_of(0, 0);
+        MMA_OPAQUE(base);
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int row = base + m * 16 + half * 8, i = p.pack == 1 ? row : row / p.pack;
+                const int seen = seen_by(i) - j - lane % 4 * 2;
+#pragma unroll
+                for (int n = 0; n < KEYS / 8; n++)
+#pragma unroll
+                    for (int k = 0; k < 2; k++)
+                        if (n * 8 + k >= seen)
+                            x[m][n][2 * half + k] = FLASH_NOTHING;
+            }
     }
     __device__ __forceinline__ void mask(scores &x, int j) const
     {

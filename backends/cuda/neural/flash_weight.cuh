@@ -9,6 +9,13 @@
 #define FLASH_LOG2E 1.4426950408889634
 #define FLASH_NOTHING __int_as_float((int)0xff800000u)
 
+/* What is taken from scores, in powers of 2, for a logsumexp; of a query that sees nothing, so that
+ * its weights are 0. */
+MMA_FN float flash_shift(float lse)
+{
+    return lse > FLASH_NOTHING || lse != lse ? lse * (float)FLASH_LOG2E : -FLASH_NOTHING;
+}
+
 /* Whether a weight is kept: those of one number modulo 4 are words of one step of Philox. */
 MMA_FN bool flash_is_kept(const attention_params &p, int64_t b, int64_t h, int64_t i, int64_t j)
 {

@@ -8,9 +8,10 @@
 typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_element;
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define FLASH_WIDE_RUN(D, GROUPS, KEYS) flash_wide<flash_wide_element, D, GROUPS, KEYS>(p).run()
+#define FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, PLAIN) \
+    flash_wide<flash_wide_element, D, GROUPS, KEYS, STAGES, PLAIN>(p).run()
 #else
-#define FLASH_WIDE_RUN(D, GROUPS, KEYS)
+#define FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, PLAIN)
 #endif
 #define FLASH_WIDE_KERNEL_(name, dtype, threads, ...)              \
     extern "C" __global__ void __launch_bounds__(threads, 1)       \
@@ -20,7 +21,9 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_element;
     }
 #define FLASH_WIDE_KERNEL(name, dtype, threads, ...) \
     FLASH_WIDE_KERNEL_(name, dtype, threads, __VA_ARGS__)
-#define FLASH_WIDE(D, GROUPS, KEYS)                                     \
-    FLASH_WIDE_KERNEL(flash_wide_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1), \
-                      FLASH_WIDE_RUN(D, GROUPS, KEYS))
+#define FLASH_WIDE(D, GROUPS, KEYS, STAGES)                                 \
+    FLASH_WIDE_KERNEL(flash_wide_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1),     \
+                      FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, true))        \
+    FLASH_WIDE_KERNEL(flash_wide_any_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1), \
+                      FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, false))
 #include "neural/flash_wide.def"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The kernels of gradients of attention by products of warpgroups, as flash_wide.cu has those of
  * attention, and the one that ends them. */
+#include "neural/flash_wide_finish.cuh"
 #include "neural/flash_wide_grad.cuh"
 
 #define FLASH_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored
@@ -8,10 +9,10 @@
 typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_grad_element;
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define FLASH_WIDE_GRAD_RUN(D, STEP) \
-    flash_wide_grad<flash_wide_grad_element, D, STEP>(p, flash_wide_place(p)).run()
+#define FLASH_WIDE_GRAD_RUN(D, STEP, PLAIN) \
+    flash_wide_grad<flash_wide_grad_element, D, STEP, PLAIN>(p, flash_wide_place(p)).run()
 #else
-#define FLASH_WIDE_GRAD_RUN(D, STEP)
+#define FLASH_WIDE_GRAD_RUN(D, STEP, PLAIN)
 #endif
 #define FLASH_WIDE_GRAD_KERNEL_(name, dtype, threads, ...)         \
     extern "C" __global__ void __launch_bounds__(threads, 1)       \
@@ -21,8 +22,11 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_grad_element;
     }
 #define FLASH_WIDE_GRAD_KERNEL(name, dtype, threads, ...) \
     FLASH_WIDE_GRAD_KERNEL_(name, dtype, threads, __VA_ARGS__)
-#define FLASH_WIDE_GRAD(D, STEP) \
-    FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_##D, CUDA_DTYPE, 384, FLASH_WIDE_GRAD_RUN(D, STEP))
+#define FLASH_WIDE_GRAD(D, STEP)                                     \
+    FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_##D, CUDA_DTYPE, 384,     \
+                           FLASH_WIDE_GRAD_RUN(D, STEP, true))       \
+    FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_any_##D, CUDA_DTYPE, 384, \
+                           FLASH_WIDE_GRAD_RUN(D, STEP, false))
 #include "neural/flash_wide.def"
 FLASH_WIDE_GRAD_KERNEL(flash_wide_finish, CUDA_DTYPE, FLASH_THREADS,
                        flash_wide_finish<flash_wide_grad_element>(p))

@@ -91,6 +91,10 @@ MMA_FN float mma_word(mma_address at)
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "r"(at) : "memory");
     return x;
 }
+MMA_FN void mma_pair(float (&x)[2], mma_address at)
+{
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x[0]), "=f"(x[1]) : "r"(at) : "memory");
+}
 MMA_FN void mma_store(mma_address to, const uint32_t (&x)[4])
 {
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x[0]), "r"(x[1]),

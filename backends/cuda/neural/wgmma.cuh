@@ -53,6 +53,7 @@ template <class T, int N> struct wgmma;
     "%97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "     \
     "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, "  \
     "%125, %126, %127"
+#define WGMMA_OUT_16(c) WGMMA_16(c, 0)
 #define WGMMA_OUT_32(c) WGMMA_16(c, 0), WGMMA_16(c, 4)
 #define WGMMA_OUT_40(c) WGMMA_OUT_32(c), WGMMA_4(c, 8), WGMMA_4(c, 9)
 #define WGMMA_OUT_48(c) WGMMA_OUT_32(c), WGMMA_16(c, 8)
@@ -92,6 +93,7 @@ template <class T, int N> struct wgmma;
         }                                                                                         \
     };
 #define WGMMA_BOTH(...) WGMMA(__half, "f16", __VA_ARGS__) WGMMA(__nv_bfloat16, "bf16", __VA_ARGS__)
+WGMMA_BOTH(32, 16, "%16", "%17", "%18", "%19", "%20")
 WGMMA_BOTH(64, 32, "%32", "%33", "%34", "%35", "%36")
 WGMMA_BOTH(80, 40, "%40", "%41", "%42", "%43", "%44")
 WGMMA_BOTH(96, 48, "%48", "%49", "%50", "%51", "%52")
@@ -100,7 +102,8 @@ WGMMA_BOTH(256, 128, "%128", "%129", "%130", "%131", "%132")
 
 /* ---- between warpgroups ---- */
 
-/* What this thread wrote to shared memory is seen by products that begin later. */
+/* What this thread wrote to shared memory, or saw a gate open for, is seen by products that begin
+ * later. */
 MMA_FN void wgmma_publish(void)
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -123,6 +126,11 @@ MMA_FN void wgmma_gate_arrive(mma_address gate)
 {
     asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(gate)
                  : "memory");
+}
+/* The same when all copies that this thread began are there; the thread goes on meanwhile. */
+MMA_FN void wgmma_gate_arrive_copied(mma_address gate)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(gate) : "memory");
 }
 /* Until the phase of this parity has ended; the first has parity 0. */
 MMA_FN void wgmma_gate_wait(mma_address gate, int parity)
