@@ -138,29 +138,42 @@ INLINE void part_odd(const odd_plan *o, const int r, cell *c)
 }
 
 /* With exchanged parts, of which a forward sum is an inverse one. */
+/* Elements k of the results' cells, with exchanged parts. */
+INLINE void elements_of_results(const odd_plan *o, const int r, const cell *c, int64_t k,
+                                FFT_REAL sign, cell *y)
+{
+#pragma GCC unroll 16
+    for (int b = 0; b <= r / 2; b++)
+        y[b] = (cell){sign * c[b * o->m + k].i, c[b * o->m + k].r};
+#pragma GCC unroll 16
+    for (int b = r / 2 + 1; b < r; b++) {
+        const cell x = c[k ? (r - b - 1) * o->m + o->m - k : (r - b) * o->m];
+        y[b] = (cell){-sign * x.i, x.r};
+    }
+}
+
 INLINE void join_odd(const odd_plan *o, const int r, cell *c, FFT_REAL sign)
 {
     cell y[13];
-    for (int64_t k = 0; k <= o->m / 2; k++) {
-        for (int b = 0; b <= r / 2; b++)
-            y[b] = (cell){sign * c[b * o->m + k].i, c[b * o->m + k].r};
-        if (k == 0)
-            y[0].r = all(0);
-        for (int b = r / 2 + 1; b < r; b++) {
-            const cell x = c[k ? (r - b - 1) * o->m + o->m - k : (r - b) * o->m];
-            y[b] = (cell){-sign * x.i, x.r};
-        }
+    elements_of_results(o, r, c, 0, sign, y);
+    y[0].r = all(0);
+    sum_parts(y, r, o->sums);
+    c[0] = y[0];
+    for (int p = 1; p <= r / 2; p++)
+        c[p * o->m] = (cell){y[2 * p - 1].r + y[2 * p].i, y[2 * p - 1].i - y[2 * p].r};
+    for (int64_t k = 1; k <= o->m / 2; k++) {
+        elements_of_results(o, r, c, k, sign, y);
         sum_parts(y, r, o->sums);
-        for (int b = 1; k && b < r; b++)
+#pragma GCC unroll 16
+        for (int b = 1; b < r; b++)
             y[b] = turned(o, b, k, y[b]);
         c[k] = y[0];
-        if (k)
-            c[o->m - k] = (cell){-y[0].r, y[0].i};
+        c[o->m - k] = (cell){-y[0].r, y[0].i};
+#pragma GCC unroll 16
         for (int p = 1; p <= r / 2; p++) {
             const cell e = y[2 * p - 1], i = y[2 * p];
             c[p * o->m + k] = (cell){e.r + i.i, e.i - i.r};
-            if (k)
-                c[p * o->m + o->m - k] = (cell){-e.r + i.i, e.i + i.r};
+            c[p * o->m + o->m - k] = (cell){-e.r + i.i, e.i + i.r};
         }
     }
 }
