@@ -13,7 +13,7 @@ template <class T> struct lin_panel {
 
 /* The pivot of column j of columns `first` to `end`, whose rows change places, and the column below
  * it by the pivot, by a warp. order: which row of the given matrix is where. */
-template <class T>
+template <int PARTS, class T>
 LIN_FN void lin_panel_pivot(int j, int first, int end, int m, T *a, int pitch, int *pivots,
                             int *order)
 {
@@ -33,10 +33,14 @@ LIN_FN void lin_panel_pivot(int j, int first, int end, int m, T *a, int pitch, i
         a[c * pitch + p] = t;
     }
     __syncwarp();
-    const T pivot = column[j];
+    const T pivot = column[j], inverse = lin_inverse(pivot);
     const bool zero = lin_re(pivot) == 0 && lin_im(pivot) == 0;
-    for (int i = j + 1 + lane; i < m && !zero; i += 32)
-        column[i] = lin_divided(column[i], pivot);
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lane;
+        if (i > j && i < m && !zero)
+            column[i] = lin_divided_by(column[i], pivot, inverse);
+    }
     __syncwarp();
 }
 
@@ -45,7 +49,7 @@ template <int PARTS, class T>
 LIN_FN void lin_panel_lu(int first, int end, int m, T *a, int pitch, int *pivots, int *order)
 {
     for (int j = first; j < end; j++) {
-        lin_panel_pivot(j, first, end, m, a, pitch, pivots, order);
+        lin_panel_pivot<PARTS>(j, first, end, m, a, pitch, pivots, order);
         T mine[PARTS];
         LIN_UNROLL
         for (int q = 0; q < PARTS; q++) {
@@ -127,7 +131,7 @@ LIN_FN void lin_panel_subtract(int first, int end, int m, int n, T *a, int pitch
     }
 }
 
-/* What lin_lu_of is for a warp, the same numbers, by panels of columns. */
+/* What lin_lu_of is for a warp, by panels of columns. */
 template <int PARTS, class T>
 LIN_FN void lin_block_lu_of(int m, int n, T *a, int pitch, int *pivots, int *order)
 {
