@@ -25,12 +25,10 @@ enum { FAMILIES = 6, PLACES = 1000 }; /* those of family k begin at (k + 1) * PL
 static const struct {
     int (*kernel)(const char *);
     int (*launch)(int, const void *, unsigned, unsigned, unsigned, unsigned);
-} families[FAMILIES] = {{stub_linalg_kernel, stub_linalg_launch},
-                        {stub_pool_kernel, stub_pool_launch},
-                        {stub_conv_kernel, stub_conv_launch},
-                        {stub_neural_kernel, stub_neural_launch},
-                        {stub_order_kernel, stub_order_launch},
-                        {stub_fourier_kernel, stub_fourier_launch}};
+} families[FAMILIES] = {
+    {stub_linalg_kernel, stub_linalg_launch}, {stub_pool_kernel, stub_pool_launch},
+    {stub_conv_kernel, stub_conv_launch},     {stub_neural_kernel, stub_neural_launch},
+    {stub_order_kernel, stub_order_launch},   {stub_fourier_kernel, stub_fourier_launch}};
 
 /* The function of that name; NULL: of another one, which does nothing. */
 CUfunction stub_kernel(const char *name);

@@ -27,10 +27,10 @@ template <class P, void (*KERNEL)(P)> void run(const void *params)
 const struct {
     const char *name;
     void (*run)(const void *);
-} kernels[] = {KERNEL(move_f32, const line_rows),    KERNEL(move_f64, const line_rows),
-               KERNEL(move_c64, const line_rows),    KERNEL(move_c128, const line_rows),
-               KERNEL(pairs_c64, const fft_pairs),   KERNEL(pairs_c128, const fft_pairs),
-               KERNEL(paired_c64, const fft_pairs),  KERNEL(paired_c128, const fft_pairs)};
+} kernels[] = {KERNEL(move_f32, const line_rows),   KERNEL(move_f64, const line_rows),
+               KERNEL(move_c64, const line_rows),   KERNEL(move_c128, const line_rows),
+               KERNEL(pairs_c64, const fft_pairs),  KERNEL(pairs_c128, const fft_pairs),
+               KERNEL(paired_c64, const fft_pairs), KERNEL(paired_c128, const fft_pairs)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 int runs[COUNT];
 } // namespace

@@ -100,8 +100,8 @@ static void *elements(const exact_complex *x, int64_t n, nd_dtype dtype)
     return is_single ? (void *)narrow : (void *)wide;
 }
 
-/* Every how many elements of a transform of length n one is judged: all of them, but of a long prime,
- * whose exact transform is n sums of n products, a sample. */
+/* Every how many elements of a transform of length n one is judged: all of them, but of a long
+ * prime, whose exact transform is n sums of n products, a sample. */
 static int64_t apart_of(int64_t n)
 {
     return n == 104729 ? 16 : 1;

@@ -306,8 +306,8 @@ void lin_lapack_lu_solve(const lin_context *x, int64_t n, int64_t k, int32_t tra
     for (int64_t i = 0; i < n; i++) { /* as lin_lapack_lu found them */
         const int64_t wide = pivots[i] + 1;
         const int32_t narrow = (int32_t)wide;
-        memcpy((char *)pivots + i * (lapack.wide ? 8 : 4), lapack.wide ? (const void *)&wide : &narrow,
-               lapack.wide ? 8 : 4);
+        memcpy((char *)pivots + i * (lapack.wide ? 8 : 4),
+               lapack.wide ? (const void *)&wide : &narrow, lapack.wide ? 8 : 4);
     }
     routine(trans == NDP_TRANS_N   ? "N"
             : trans == NDP_TRANS_T ? "T"

@@ -45,7 +45,8 @@ static void copy(char *to, const char *from, int64_t rows, int64_t cols, const i
     }
 }
 
-/* One element n times, by pieces that are stored whole: compilers make a store an element of a loop. */
+/* One element n times, by pieces that are stored whole: compilers make a store an element of a
+ * loop. */
 enum { PIECE = 64 };
 static void repeat(char *to, const char *from, int64_t n, int64_t nbytes)
 {

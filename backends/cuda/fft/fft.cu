@@ -60,7 +60,8 @@ template <class C> static __device__ __forceinline__ void pairs(const fft_pairs 
 
 /* Element i, which is in that row and column, of those that real results have. */
 template <class C>
-static __device__ __forceinline__ C paired_of(const fft_pairs &p, C e, uint32_t row, uint32_t column)
+static __device__ __forceinline__ C paired_of(const fft_pairs &p, C e, uint32_t row,
+                                              uint32_t column)
 {
     const bool conjugate = p.conjugate != 0;
     C u = scaled(e, p.scale, conjugate);

@@ -6,7 +6,8 @@
 #define NDOCK_CUDA_LINALG_BLOCK_LU_CUH
 #include "linalg/block.cuh"
 
-/* Columns that are factored before the others are touched: what a warp has of them is in registers. */
+/* Columns that are factored before the others are touched: what a warp has of them is in
+ * registers. */
 template <class T> struct lin_panel {
     static constexpr int count = sizeof(T) > 8 ? 4 : 8;
 };
@@ -103,8 +104,8 @@ LIN_FN void lin_panel_subtract(int first, int end, int m, int n, T *a, int pitch
         LIN_UNROLL
     for (int q = 0; q < PARTS; q++) {
         const int i = 32 * q + lin_lane();
-        panel[k][q] = i >= end && i < m && first + k < end ? a[(first + k) * pitch + i]
-                                                           : lin_make<T>(0, 0);
+        panel[k][q] =
+            i >= end && i < m && first + k < end ? a[(first + k) * pitch + i] : lin_make<T>(0, 0);
     }
     for (int c = end + lin_warp(); c < n; c += lin_warps()) {
         T *column = a + c * pitch, e[PARTS];
