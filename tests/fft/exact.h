@@ -98,6 +98,31 @@ static void exact_split(const exact_complex *in, int64_t step, exact_complex *ou
     }
 }
 
+/* Elements 0, apart, 2*apart ... below `count` of the forward transform of n elements, each as the
+ * sum that defines it; 0 without memory. For long primes, whose every element takes n products. */
+static inline int exact_elements(const exact_complex *in, exact_complex *out, int64_t n,
+                                 int64_t count, int64_t apart)
+{
+    exact_complex *root = malloc((size_t)n * sizeof *root);
+    if (!root)
+        return 0;
+    for (int64_t k = 0; k < n; k++)
+        root[k] = exact_root(k, n);
+    for (int64_t k = 0; k < count; k += apart) {
+        exact_complex sum = {{0, 0}, {0, 0}};
+        int64_t at = 0;
+        for (int64_t j = 0; j < n; j++) {
+            exact_complex x = exact_complex_times(in[j], root[at]);
+            sum.r = exact_add(sum.r, x.r);
+            sum.i = exact_add(sum.i, x.i);
+            at += at + k < n ? k : k - n;
+        }
+        out[k] = sum;
+    }
+    free(root);
+    return 1;
+}
+
 /* The forward transform of n elements; 0 without memory. */
 static inline int exact_transform(const exact_complex *in, exact_complex *out, int64_t n)
 {

@@ -29,43 +29,65 @@ INLINE cell turned(const odd_plan *o, int b, int64_t k, cell x)
     return times(x, all(o->re[at]), all(o->im[at]));
 }
 
-/* Element `at` of part b, of all lanes, to its cell; part 0 is alone in its cells. */
-INLINE void put_in_part(cell *c, int64_t m, int b, int64_t at, vec x)
+/* Where the next element of each part goes, of parts' elements in turn from element `first` on. */
+typedef struct {
+    vec *next[13];
+    int b; /* the part whose turn it is */
+} part_places;
+
+INLINE part_places places_of(const odd_plan *o, cell *c, int64_t first)
 {
-    cell *to = c + (b + 1) / 2 * m + at;
-    if (b == 0)
-        *to = (cell){x, all(0)};
-    else if (b % 2)
-        to->r = x;
-    else
-        to->i = x;
+    const int64_t at = first / o->r;
+    part_places p = {.b = (int)(first % o->r)};
+    for (int b = 0; b < o->r; b++) {
+        cell *to = c + (b + 1) / 2 * o->m + at + (b < p.b);
+        p.next[b] = b && b % 2 == 0 ? &to->i : &to->r;
+    }
+    return p;
+}
+
+INLINE void put_next(const odd_plan *o, part_places *p, vec x)
+{
+    *p->next[p->b] = x;
+    p->next[p->b] += 2;
+    p->b = p->b + 1 < o->r ? p->b + 1 : 0;
+}
+
+/* A vector of each lane's elements from `first` on, turned. */
+INLINE void load_square(const cpu_fft_io *io, int64_t first, vec *x)
+{
+#pragma GCC unroll 16
+    for (int k = 0; k < LANES; k++)
+        x[k] = load_vec(io->re + io->lane[k] + first * PART);
+    turn_square(x);
 }
 
 /* All parts' elements from rows of real numbers, where these are dense and as many as a vector has
- * lanes: vectors of each row are turned, and go to one part after the other. Zero: they are not. */
+ * lanes: vectors of each row are turned, and go to one part after the other; part 0 is alone in its
+ * cells. Zero: they are not. */
 static int load_odd_cells(const cpu_fft_plan *plan, void *cells, const cpu_fft_io *io)
 {
     const odd_plan o = odd_plan_of(plan);
+    const int64_t last = plan->n - LANES;
     if (io->im || !io->re || io->step != PART || io->lanes < LANES || plan->n < LANES ||
         lie_of(io).across == PART)
         return 0;
-    for (int64_t e = 0; e < plan->n; e += LANES) {
-        const int64_t first = e + LANES <= plan->n ? e : plan->n - LANES;
-        int64_t at = first / o.r;
-        int b = (int)(first % o.r);
-        vec x[LANES];
+    vec x[LANES];
+    part_places to = places_of(&o, cells, 0);
+    for (int64_t e = 0; e <= last; e += LANES) {
+        load_square(io, e, x);
 #pragma GCC unroll 16
         for (int k = 0; k < LANES; k++)
-            x[k] = load_vec(io->re + io->lane[k] + first * PART);
-        turn_square(x);
-        for (int k = 0; k < LANES; k++) {
-            put_in_part(cells, o.m, b, at, x[k]);
-            if (++b == o.r) {
-                b = 0;
-                at++;
-            }
-        }
+            put_next(&o, &to, x[k]);
     }
+    if (plan->n % LANES != 0) { /* the last vector, some of which is there already */
+        to = places_of(&o, cells, last);
+        load_square(io, last, x);
+        for (int k = 0; k < LANES; k++)
+            put_next(&o, &to, x[k]);
+    }
+    for (int64_t j = 0; j < o.m; j++)
+        ((cell *)cells)[j].i = all(0);
     return 1;
 }
 
@@ -80,11 +102,12 @@ INLINE void sum_parts(cell *y, const int r, const FFT_REAL *sums)
 }
 
 /* The elements k of all parts' transforms. */
-INLINE void elements_of_parts(const odd_plan *o, const cell *c, int64_t k, cell *y)
+INLINE void elements_of_parts(const odd_plan *o, const int r, const cell *c, int64_t k, cell *y)
 {
     const FFT_REAL half = (FFT_REAL)0.5;
     y[0] = k ? c[k] : (cell){c[0].r, all(0)};
-    for (int p = 1; p <= o->half; p++) {
+#pragma GCC unroll 16
+    for (int p = 1; p <= r / 2; p++) {
         const cell z = c[p * o->m + k], v = c[p * o->m + (k ? o->m - k : 0)];
         y[2 * p - 1] = (cell){half * (z.r + v.r), half * (z.i - v.i)};
         y[2 * p] = (cell){half * (z.i + v.i), half * (v.r - z.r)};
@@ -94,43 +117,63 @@ INLINE void elements_of_parts(const odd_plan *o, const cell *c, int64_t k, cell 
 INLINE void part_odd(const odd_plan *o, const int r, cell *c)
 {
     cell y[13];
-    for (int64_t k = 0; k <= o->m / 2; k++) {
-        elements_of_parts(o, c, k, y);
-        for (int b = 1; k && b < r; b++)
+    elements_of_parts(o, r, c, 0, y);
+    sum_parts(y, r, o->sums);
+    for (int b = 0; b <= r / 2; b++)
+        c[b * o->m] = y[b];
+    c[0].i = all(0);
+    for (int64_t k = 1; k <= o->m / 2; k++) {
+        elements_of_parts(o, r, c, k, y);
+#pragma GCC unroll 16
+        for (int b = 1; b < r; b++)
             y[b] = turned(o, b, k, y[b]);
         sum_parts(y, r, o->sums);
+#pragma GCC unroll 16
         for (int b = 0; b <= r / 2; b++)
             c[b * o->m + k] = y[b];
-        for (int b = r / 2 + 1; k && b < r; b++)
+#pragma GCC unroll 16
+        for (int b = r / 2 + 1; b < r; b++)
             c[(r - b - 1) * o->m + o->m - k] = (cell){y[b].r, -y[b].i};
     }
-    c[0].i = all(0);
 }
 
 /* With exchanged parts, of which a forward sum is an inverse one. */
+/* Elements k of the results' cells, with exchanged parts. */
+INLINE void elements_of_results(const odd_plan *o, const int r, const cell *c, int64_t k,
+                                FFT_REAL sign, cell *y)
+{
+#pragma GCC unroll 16
+    for (int b = 0; b <= r / 2; b++)
+        y[b] = (cell){sign * c[b * o->m + k].i, c[b * o->m + k].r};
+#pragma GCC unroll 16
+    for (int b = r / 2 + 1; b < r; b++) {
+        const cell x = c[k ? (r - b - 1) * o->m + o->m - k : (r - b) * o->m];
+        y[b] = (cell){-sign * x.i, x.r};
+    }
+}
+
 INLINE void join_odd(const odd_plan *o, const int r, cell *c, FFT_REAL sign)
 {
     cell y[13];
-    for (int64_t k = 0; k <= o->m / 2; k++) {
-        for (int b = 0; b <= r / 2; b++)
-            y[b] = (cell){sign * c[b * o->m + k].i, c[b * o->m + k].r};
-        if (k == 0)
-            y[0].r = all(0);
-        for (int b = r / 2 + 1; b < r; b++) {
-            const cell x = c[k ? (r - b - 1) * o->m + o->m - k : (r - b) * o->m];
-            y[b] = (cell){-sign * x.i, x.r};
-        }
+    elements_of_results(o, r, c, 0, sign, y);
+    y[0].r = all(0);
+    sum_parts(y, r, o->sums);
+    c[0] = y[0];
+    for (int p = 1; p <= r / 2; p++)
+        c[p * o->m] = (cell){y[2 * p - 1].r + y[2 * p].i, y[2 * p - 1].i - y[2 * p].r};
+    for (int64_t k = 1; k <= o->m / 2; k++) {
+        elements_of_results(o, r, c, k, sign, y);
         sum_parts(y, r, o->sums);
-        for (int b = 1; k && b < r; b++)
+#pragma GCC unroll 16
+        for (int b = 1; b < r; b++)
             y[b] = turned(o, b, k, y[b]);
         c[k] = y[0];
-        if (k)
-            c[o->m - k] = (cell){-y[0].r, y[0].i};
+        c[o->m - k] = (cell){-y[0].r, y[0].i};
+#pragma GCC unroll 16
         for (int p = 1; p <= r / 2; p++) {
             const cell e = y[2 * p - 1], i = y[2 * p];
             c[p * o->m + k] = (cell){e.r + i.i, e.i - i.r};
-            if (k)
-                c[p * o->m + o->m - k] = (cell){-e.r + i.i, e.i + i.r};
+            c[p * o->m + o->m - k] = (cell){-e.r + i.i, e.i + i.r};
         }
     }
 }

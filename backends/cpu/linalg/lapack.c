@@ -15,10 +15,11 @@
 #include "linalg/lapack.h"
 #include "linalg/spectral.h"
 
-enum { POTRF, GETRF, GEQRF, ORGQR, SYEVD, GEEV, GESDD, ROUTINES };
+enum { POTRF, GETRF, GETRS, GEQRF, ORGQR, SYEVD, GEEV, GESDD, ROUTINES };
 static const char *const names[ROUTINES][LIN_DTYPES] = {
     [POTRF] = {"spotrf", "dpotrf", "cpotrf", "zpotrf"},
     [GETRF] = {"sgetrf", "dgetrf", "cgetrf", "zgetrf"},
+    [GETRS] = {"sgetrs", "dgetrs", "cgetrs", "zgetrs"},
     [GEQRF] = {"sgeqrf", "dgeqrf", "cgeqrf", "zgeqrf"},
     [ORGQR] = {"sorgqr", "dorgqr", "cungqr", "zungqr"},
     [SYEVD] = {"ssyevd", "dsyevd", "cheevd", "zheevd"},
@@ -39,6 +40,7 @@ static struct {
     int alone;                /* nobody else in the process had opened the library */
     int (*set_local)(int);    /* threads of the calling thread's calls; returns the number before */
     void (*set_threads)(int); /* of all calls */
+    int (*get_threads)(void); /* that a call takes */
 } lapack;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -65,6 +67,14 @@ static int find_routines(void *lib, int d)
     return 1;
 }
 
+static void *first_of(void *lib, const char *const *symbols, size_t n)
+{
+    void *found = NULL;
+    for (size_t i = 0; i < n && !found; i++)
+        found = dlsym(lib, symbols[i]);
+    return found;
+}
+
 static void find_setters(void *lib)
 {
     static const char *const local[] = {
@@ -73,14 +83,12 @@ static void find_setters(void *lib)
     static const char *const global[] = {"openblas_set_num_threads",
                                          "scipy_openblas_set_num_threads",
                                          "scipy_openblas_set_num_threads64_"};
-    void *symbol = NULL;
-    for (size_t i = 0; i < sizeof local / sizeof *local && !symbol; i++)
-        symbol = dlsym(lib, local[i]);
-    copy_pointer(&lapack.set_local, symbol);
-    symbol = NULL;
-    for (size_t i = 0; i < sizeof global / sizeof *global && !symbol; i++)
-        symbol = dlsym(lib, global[i]);
-    copy_pointer(&lapack.set_threads, symbol);
+    static const char *const getters[] = {"openblas_get_num_threads",
+                                          "scipy_openblas_get_num_threads",
+                                          "scipy_openblas_get_num_threads64_"};
+    copy_pointer(&lapack.set_local, first_of(lib, local, sizeof local / sizeof *local));
+    copy_pointer(&lapack.set_threads, first_of(lib, global, sizeof global / sizeof *global));
+    copy_pointer(&lapack.get_threads, first_of(lib, getters, sizeof getters / sizeof *getters));
 }
 
 static int open_library(const char *name)
@@ -170,10 +178,12 @@ const char *cpu_lapack_name(void)
 
 /* ---- threads ---- */
 
-/* A setting of the whole process is changed only where nobody else had opened the library. */
+/* Whether the library takes no more threads than we have. A setting of the whole process is changed
+ * only where nobody else had opened the library; else it may be what is wanted already. */
 static int follows(void)
 {
-    return lapack.set_local || (lapack.set_threads && lapack.alone);
+    return lapack.set_local || (lapack.set_threads && lapack.alone) ||
+           (lapack.get_threads && lapack.get_threads() <= cpu_threads());
 }
 
 int lin_lapack_serves(const lin_context *x, int64_t m, int64_t n)
@@ -230,6 +240,8 @@ static int64_t wanted_work(const lin_context *x, const void *first)
 
 typedef void potrf_fn(const char *, const int64_t *, void *, const int64_t *, int64_t *, size_t);
 typedef void getrf_fn(const int64_t *, const int64_t *, void *, const int64_t *, void *, int64_t *);
+typedef void getrs_fn(const char *, const int64_t *, const int64_t *, const void *, const int64_t *,
+                      const void *, void *, const int64_t *, int64_t *, size_t);
 typedef void geqrf_fn(const int64_t *, const int64_t *, void *, const int64_t *, void *, void *,
                       const int64_t *, int64_t *);
 typedef void orgqr_fn(const int64_t *, const int64_t *, const int64_t *, void *, const int64_t *,
@@ -284,6 +296,23 @@ void lin_lapack_lu(const lin_context *x, int64_t m, int64_t n, char *a, int64_t 
         memcpy(&narrow, (char *)pivots + i * 4, sizeof narrow);
         pivots[i] = (lapack.wide ? pivots[i] : narrow) - 1;
     }
+}
+
+void lin_lapack_lu_solve(const lin_context *x, int64_t n, int64_t k, int32_t trans, const char *lu,
+                         int64_t *pivots, char *b)
+{
+    ROUTINE(getrs_fn, GETRS);
+    int64_t info = 0;
+    for (int64_t i = 0; i < n; i++) { /* as lin_lapack_lu found them */
+        const int64_t wide = pivots[i] + 1;
+        const int32_t narrow = (int32_t)wide;
+        memcpy((char *)pivots + i * (lapack.wide ? 8 : 4),
+               lapack.wide ? (const void *)&wide : &narrow, lapack.wide ? 8 : 4);
+    }
+    routine(trans == NDP_TRANS_N   ? "N"
+            : trans == NDP_TRANS_T ? "T"
+                                   : "C",
+            &n, &k, lu, &n, pivots, b, &n, &info, 1);
 }
 
 /* ---- qr ---- */

@@ -20,6 +20,10 @@ void lin_lapack_leave(int before);
 int64_t lin_lapack_cholesky(const lin_context *x, int upper, int64_t n, char *a, int64_t lda);
 void lin_lapack_lu(const lin_context *x, int64_t m, int64_t n, char *a, int64_t lda,
                    int64_t *pivots);
+/* op(a) x = b for a (n, n) of which these are factors and pivots, which are lost, and b (n, k),
+ * both dense columns. */
+void lin_lapack_lu_solve(const lin_context *x, int64_t n, int64_t k, int32_t trans, const char *lu,
+                         int64_t *pivots, char *b);
 /* r in a's upper triangle, and (q not NULL) q (m, k), which has room for max(m, n) columns of m. */
 void lin_lapack_qr(const lin_context *x, int64_t m, int64_t n, int64_t k, char *a, int64_t lda,
                    char *q, char *work, int64_t work_bytes);

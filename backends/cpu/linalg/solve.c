@@ -61,7 +61,10 @@ static int64_t solve_one(const lin_call *c, const lin_context *x, int64_t item, 
     const int64_t failed = lin_zero_pivot(x, c->n, slot, c->n);
     if (failed && c->check)
         return failed;
-    solve_factored(c, x, slot, b, pivots);
+    if (c->lapack && c->k > 0 && lin_lapack_serves(x, c->n, c->k))
+        lin_lapack_lu_solve(x, c->n, c->k, params_of(c)->trans, slot, pivots, b);
+    else
+        solve_factored(c, x, slot, b, pivots);
     lin_put(x, b, c->n, &call->out[0], item);
     return failed;
 }

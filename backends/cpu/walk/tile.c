@@ -45,11 +45,31 @@ static void copy(char *to, const char *from, int64_t rows, int64_t cols, const i
     }
 }
 
+/* One element n times, by pieces that are stored whole: compilers make a store an element of a
+ * loop. */
+enum { PIECE = 64 };
+static void repeat(char *to, const char *from, int64_t n, int64_t nbytes)
+{
+    char piece[PIECE];
+    const int64_t all = n * nbytes;
+    int64_t at = 0;
+    for (int64_t i = 0; i < PIECE; i += nbytes)
+        memcpy(piece + i, from, (size_t)nbytes);
+    for (; at + PIECE <= all; at += PIECE)
+        memcpy(to + at, piece, PIECE);
+    memcpy(to + at, piece, (size_t)(all - at));
+}
+
 void cpu_tile_pack(char *to, const char *from, int64_t rows, int64_t cols, int64_t row_bytes,
                    int64_t col_bytes, int64_t nbytes)
 {
     const int64_t to_step[2] = {cols * nbytes, nbytes}, from_step[2] = {row_bytes, col_bytes};
-    copy(to, from, rows, cols, to_step, from_step, nbytes);
+    if (col_bytes != 0 || cols * nbytes < PIECE) {
+        copy(to, from, rows, cols, to_step, from_step, nbytes);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        repeat(to + i * to_step[0], from + i * row_bytes, cols, nbytes);
 }
 
 /* Swapping the dimensions lets the transposing copy serve where the destination is the transposed

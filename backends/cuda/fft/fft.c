@@ -10,7 +10,7 @@
 #include "fft/cufft.h"
 #include "walk/plan.h"
 
-enum { MOVE_REAL, MOVE_COMPLEX, PAIRS };
+enum { MOVE_REAL, MOVE_COMPLEX, PAIRS, PAIRED, FUNCTIONS };
 
 typedef struct {
     const cuda_kernel *k;
@@ -269,17 +269,22 @@ static int32_t run_alone(const job *j, CUdeviceptr at, int32_t sign)
     return status;
 }
 
-/* What real numbers have as a transform, of what is at that address. */
-static int32_t run_pairs(const job *j, CUdeviceptr at)
+static fft_pairs pairs_at(const job *j, CUdeviceptr at)
 {
     const cufft_key *k = &j->main;
     const int rank = k->rank;
-    fft_pairs p = {.at = at,
-                   .batch = (uint64_t)k->batch,
-                   .n1 = rank > 2 ? (uint64_t)k->n[0] : 1,
-                   .n2 = rank > 1 ? (uint64_t)k->n[rank - 2] : 1,
-                   .m = (uint64_t)(k->n[rank - 1] / 2 + 1),
-                   .last = k->n[rank - 1] % 2 == 0};
+    return (fft_pairs){.at = at,
+                       .batch = (uint64_t)k->batch,
+                       .n1 = rank > 2 ? (uint64_t)k->n[0] : 1,
+                       .n2 = rank > 1 ? (uint64_t)k->n[rank - 2] : 1,
+                       .m = (uint64_t)(k->n[rank - 1] / 2 + 1),
+                       .last = k->n[rank - 1] % 2 == 0};
+}
+
+/* What real numbers have as a transform, of what is at that address. */
+static int32_t run_pairs(const job *j, CUdeviceptr at)
+{
+    fft_pairs p = pairs_at(j, at);
     const uint64_t elements = p.batch * p.n1 * p.n2 * (p.last ? 2 : 1);
     const uint64_t blocks = (elements + FFT_THREADS - 1) / FFT_THREADS,
                    most = (uint64_t)j->k->dev->sm_count * 32;
@@ -287,14 +292,42 @@ static int32_t run_pairs(const job *j, CUdeviceptr at)
                        (uint32_t)(blocks < most ? blocks : most), FFT_THREADS, 0, &p);
 }
 
+/* Whether the operand lies as its copy will, so that one kernel copies it and makes its pairs. */
+static int copied_in_pairs(const job *j)
+{
+    const ndp_view *in = &j->call->in[0];
+    return !j->alone && in->flags & NDP_VIEW_CONTIGUOUS && ndp_view_size(in) < INT32_MAX &&
+           cuda_ptr(in) % (uint64_t)ndp_dtype_size(in->dtype) == 0;
+}
+
+static int32_t copy_in_pairs(const job *j, CUdeviceptr to)
+{
+    const int64_t elements = ndp_view_size(&j->call->in[0]), block = FFT_THREADS * FFT_ITEMS;
+    fft_pairs p = pairs_at(j, to);
+    p.from = cuda_ptr(&j->call->in[0]);
+    p.scale = j->params->scale;
+    p.conjugate = !j->params->inverse;
+    p.columns = cuda_divisor_of((uint32_t)p.m);
+    return cuda_launch(j->k, j->k->function[PAIRED], j->stream,
+                       (uint32_t)((elements + block - 1) / block), FFT_THREADS, 0, &p);
+}
+
+/* The dense copy that cuFFT may destroy, transformed along the first axes, of numbers of which real
+ * ones are made. */
+static int32_t copy_for_real(const job *j, CUdeviceptr to)
+{
+    if (copied_in_pairs(j))
+        return copy_in_pairs(j, to);
+    int32_t status = move(j, 0, to, j->params->scale, !j->params->inverse);
+    if (status == NDP_OK)
+        status = run_alone(j, to, 1);
+    return status == NDP_OK ? run_pairs(j, to) : status;
+}
+
 /* cuFFT's sign is + to real numbers and - from them; the other sign is the conjugate of these. */
 static int32_t to_real(const job *j, CUdeviceptr in, CUdeviceptr out)
 {
-    int32_t status = move(j, 0, in, j->params->scale, !j->params->inverse);
-    if (status == NDP_OK)
-        status = run_alone(j, in, 1);
-    if (status == NDP_OK)
-        status = run_pairs(j, in);
+    int32_t status = copy_for_real(j, in);
     if (status == NDP_OK)
         status = run_main(j, in, out);
     if (status == NDP_OK && j->copied[1])
@@ -351,12 +384,13 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int32_t in = like->in[0].dtype, single = in == NDP_F32 || in == NDP_C64;
-    const char *const names[2][3] = {{"fft_move_f64", "fft_move_c128", "fft_pairs_c128"},
-                                     {"fft_move_f32", "fft_move_c64", "fft_pairs_c64"}};
+    static const char *const names[2][FUNCTIONS] = {
+        {"fft_move_f64", "fft_move_c128", "fft_pairs_c128", "fft_paired_c128"},
+        {"fft_move_f32", "fft_move_c64", "fft_pairs_c64", "fft_paired_c64"}};
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int i = 0; i < 3 && status == NDP_OK; i++)
+    for (int i = 0; i < FUNCTIONS && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_fft_ANY, names[single][i], &k->function[i]);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Beside cuFFT: fft_move_f32 and its like copy elements between any strides, times a scale and
- * perhaps conjugated; fft_pairs_c64, _c128 make of any numbers those that real results have. */
+ * perhaps conjugated; fft_pairs_c64, _c128 make of any numbers those that real results have;
+ * fft_paired_c64, _c128 do both at once for dense elements. */
 #include "fft/fft.h"
 #include "walk/lines.cuh"
 
@@ -57,6 +58,45 @@ template <class C> static __device__ __forceinline__ void pairs(const fft_pairs 
     }
 }
 
+/* Element i, which is in that row and column, of those that real results have. */
+template <class C>
+static __device__ __forceinline__ C paired_of(const fft_pairs &p, C e, uint32_t row,
+                                              uint32_t column)
+{
+    const bool conjugate = p.conjugate != 0;
+    C u = scaled(e, p.scale, conjugate);
+    if (column != 0 && !(p.last && column == p.m - 1))
+        return u;
+    const uint32_t n1 = (uint32_t)p.n1, n2 = (uint32_t)p.n2;
+    if (n1 * n2 == 1)
+        return {u.x, 0};
+    const uint32_t b = row / (n1 * n2), i = row / n2 % n1, j = row % n2;
+    const uint32_t other = (b * n1 + (i ? n1 - i : 0)) * n2 + (j ? n2 - j : 0);
+    if (other == row)
+        return {u.x, 0};
+    const C *from = (const C *)p.from;
+    const C v = scaled(from[(uint64_t)other * p.m + column], p.scale, conjugate);
+    return {u.x / 2 + v.x / 2, u.y / 2 - v.y / 2};
+}
+
+template <class C> static __device__ __forceinline__ void paired(const fft_pairs &p)
+{
+    const C *from = (const C *)p.from;
+    C *to = (C *)p.at, e[FFT_ITEMS];
+    const uint32_t all = (uint32_t)(p.batch * p.n1 * p.n2 * p.m);
+    const uint32_t first = blockIdx.x * (uint32_t)(FFT_THREADS * FFT_ITEMS) + threadIdx.x;
+#pragma unroll
+    for (uint32_t k = 0; k < FFT_ITEMS; k++)
+        if (first + k * FFT_THREADS < all)
+            e[k] = from[first + k * FFT_THREADS];
+#pragma unroll
+    for (uint32_t k = 0; k < FFT_ITEMS; k++) {
+        const uint32_t i = first + k * FFT_THREADS, row = cuda_quotient(i, p.columns);
+        if (i < all)
+            to[i] = paired_of(p, e[k], row, i - row * p.columns.value);
+    }
+}
+
 /* ---- the kernels ---- */
 #define FFT_MOVE(name, T)                                      \
     extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
@@ -77,3 +117,12 @@ FFT_MOVE(c128, double2)
     }
 FFT_PAIRS(c64, float2)
 FFT_PAIRS(c128, double2)
+
+#define FFT_PAIRED(name, C)                                    \
+    extern "C" __global__ void __launch_bounds__(FFT_THREADS)  \
+        fft_paired_##name(const __grid_constant__ fft_pairs p) \
+    {                                                          \
+        paired<C>(p);                                          \
+    }
+FFT_PAIRED(c64, float2)
+FFT_PAIRED(c128, double2)

@@ -3,7 +3,7 @@
  * some columns at once, and wait for nobody. */
 #ifndef NDOCK_CUDA_LINALG_BLOCK_SOLVE_CUH
 #define NDOCK_CUDA_LINALG_BLOCK_SOLVE_CUH
-#include "linalg/block.cuh"
+#include "linalg/block_lu.cuh"
 #include "linalg/solve.cuh"
 
 /* Right sides of a warp: lane l has row 32 q + l of column c in at[q][c]. */
