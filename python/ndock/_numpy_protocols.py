@@ -95,7 +95,7 @@ def _array_ufunc(self: Array, ufunc: Any, method: str, *inputs: Any, out: Any = 
 # ---- functions ----
 # Called with NumPy's arguments by NumPy's names, where ndock's function has the parameter; where it has not, the argument has to be
 # NumPy's default.
-_FUNCTIONS = """all amax amin any argmax argmin argpartition argsort argwhere average broadcast_to clip concat count_nonzero cov cross cumulative_prod
+_FUNCTIONS = """all amax amin any argmax argmin argpartition argsort argwhere broadcast_to clip concat count_nonzero cov cross cumulative_prod
 cumulative_sum diag diagonal diff digitize dot expand_dims flip fliplr flipud hstack imag interp isclose isin kron
 matrix_transpose max mean median min moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
 nanpercentile nanprod nanquantile nanstd nansum nanvar nonzero outer partition percentile permute_dims prod ptp quantile real repeat
@@ -142,6 +142,13 @@ def _concatenate(nd: Any, arrays: Any, axis: Any = 0, out: Any = None, *, dtype:
     return nd.concat(arrays if dtype is None else [a.astype(dtype) for a in arrays], axis=axis)
 
 
+def _average(nd: Any, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, **other: Any) -> Any:
+    """What is averaged may be NumPy's alone, and the weights ours."""
+    if not isinstance(a, Array) and str(weights.device).startswith("cpu"):
+        a = nd.asarray(a, device=weights.device)
+    return nd.average(a, axis=axis, weights=weights, returned=returned, **other)
+
+
 def _einsum(nd: Any, subscripts: Any, *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, **other: Any) -> Any:
     return nd.einsum(subscripts, *operands) if out is None and dtype is None and isinstance(subscripts, str) else NotImplemented
 
@@ -154,7 +161,7 @@ def _split(name: str) -> Callable[..., Any]:
 
 # Those whose arguments NumPy gives in another way; NotImplemented: as any other function.
 _SPECIAL: dict[str, Callable[..., Any]] = {
-    "transpose": _transpose, "permute_dims": _transpose, "clip": _clip, "einsum": _einsum,
+    "transpose": _transpose, "permute_dims": _transpose, "clip": _clip, "einsum": _einsum, "average": _average,
     "full_like": _full_like, **{name + "_like": _like(name) for name in ("empty", "ones", "zeros")},
     **{name: _split(name) for name in ("split", "array_split")},
     "where": lambda nd, condition, *xy: nd.where(*_scalars((condition, *xy))) if xy else nd.nonzero(condition),

@@ -76,6 +76,16 @@ def test_functions():
         assert [m.tolist() for m in made[:4]] == [[1, 2], [[0.0] * 3] * 2, [7, 7], [1, 2, 3]]
 
 
+def test_average():
+    """Weights of ours beside elements of NumPy's, as scikit-learn's metrics have them; on a device nothing is copied unasked."""
+    weights = nd.asarray([3.0, 0.0, 1.0], device="cpu")
+    mean, total = np.average(np.array([1.0, 2.0, 3.0]), weights=weights, returned=True)
+    assert isinstance(mean, nd.Array) and mean.item() == 1.5 and total.item() == 4.0
+    assert np.average(weights, weights=np.array([1.0, 1.0, 2.0])).item() == 1.25
+    with raises(TypeError):
+        np.average(np.ones(3), weights=pairs()[1][1][0, :3])
+
+
 def test_others():
     """What ndock has no function for is done with the host's elements as ever, and refused for a device; what compares is NumPy's."""
     (a, x), (_, away) = pairs()
