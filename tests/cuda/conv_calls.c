@@ -22,7 +22,7 @@ typedef struct {
 static void random_axis(trial *t, int d, int three)
 {
     t->kernel[d] = three ? 3 : 1 + below(3);
-    t->stride[d] = three && t->kind == INPUT ? 1 : 1 + below(2);
+    t->stride[d] = three && t->kind == INPUT ? 1 : 1 + (below(three ? 3 : 2) > 0);
     t->dilation[d] = three ? 1 : 1 + below(2);
     t->padding[d] = three ? 1 : below(3);
     const int64_t reach = t->dilation[d] * (t->kernel[d] - 1) + 1;
@@ -48,10 +48,15 @@ static void random_trial(trial *t, int kind)
 {
     static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
     const int point = below(4) == 0, depthwise = !point && below(2), three = depthwise && below(2);
+    const int beside = depthwise && below(4) == 0; /* single channels in whole vectors */
     *t = (trial){.kind = kind, .dtype = dtypes[below(3)], .n = 1 + below(2), .lead = (int)below(3)};
     t->o.groups = depthwise ? 2 + below(3) : point ? 1 : 1 + below(2);
     t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
     t->ci = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(6));
+    if (beside) {
+        t->ci = t->co = t->o.groups = 8 * (1 + below(2));
+        t->lead = t->lead ? t->lead : 1;
+    }
     t->bias = kind <= TRANSPOSED && below(2);
     t->o.padding_mode =
         kind != TRANSPOSED && !point && below(5) == 0 ? ND_PADDING_SAME : ND_PADDING_GIVEN;
@@ -71,10 +76,10 @@ static void random_trial(trial *t, int kind)
         w[to] = t->kernel[d];
         y[to] = t->grid[d];
     }
-    const int plain = below(2) == 0;
-    t->x = form_of(t->dtype, 5 - t->lead, x, plain ? PLANES : (int)below(LAYOUTS));
-    t->w = form_of(t->dtype, 5 - t->lead, w, plain ? PLANES : (int)below(LAYOUTS));
-    t->y = form_of(t->dtype, 5 - t->lead, y, plain ? PLANES : (int)below(LAYOUTS));
+    const int plain = !beside && below(4) < (three ? 3 : 2), fixed = beside ? BESIDE : PLANES;
+    t->x = form_of(t->dtype, 5 - t->lead, x, beside || plain ? fixed : (int)below(LAYOUTS));
+    t->w = form_of(t->dtype, 5 - t->lead, w, beside || plain ? fixed : (int)below(LAYOUTS));
+    t->y = form_of(t->dtype, 5 - t->lead, y, beside || plain ? fixed : (int)below(LAYOUTS));
     t->b = form_of(t->dtype, 1, kind == TRANSPOSED ? &t->ci : &t->co, PLANES);
 }
 

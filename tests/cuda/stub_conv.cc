@@ -5,7 +5,8 @@
 #include <ndock/plugin.h>
 #include <string.h>
 #include "tests/cuda/emulate_types.h"
-#include "conv/conv.cuh"
+#define CONV_SHARED(name) unsigned char *const name = (unsigned char *)emulated_shared
+#include "conv/beside.cuh"
 
 #define KERNELS_OF_DTYPE "tests/cuda/stub_conv_kernels.h"
 #define CUDA_DTYPE F32
@@ -41,10 +42,12 @@ struct kernel {
 };
 #define ONE(name, dtype) {#name "_" #dtype, run<name##_##dtype>},
 #define EACH(name) ONE(name, F32) ONE(name, F64) ONE(name, BF16)
-const kernel kernels[] = {EACH(conv_forward) EACH(conv_input) EACH(conv_weight) EACH(conv_splits)
-                              EACH(depthwise_forward) EACH(depthwise_input) EACH(depthwise_three)
-                                  EACH(depthwise_three_two) EACH(depthwise_weight)
-                                      EACH(conv_finish_grid) EACH(conv_finish_image)};
+const kernel kernels[] = {
+    EACH(conv_forward) EACH(conv_input) EACH(conv_weight) EACH(conv_splits) EACH(depthwise_forward)
+        EACH(depthwise_input) EACH(depthwise_three) EACH(depthwise_three_two) EACH(depthwise_single)
+            EACH(depthwise_single_input) EACH(depthwise_weight) EACH(beside_three)
+                EACH(beside_three_two) EACH(beside_any) EACH(beside_any_input)
+                    EACH(conv_finish_grid) EACH(conv_finish_image)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 int runs[COUNT];
 } // namespace
