@@ -7,10 +7,8 @@
 A line has, for the result, the gradient for the input and that for the weight, ndock's least time in microseconds and in brackets PyTorch's
 over it (above 1, ndock is faster); both take turns. f32 is computed without TF32 on both sides. "last" means channels last, of image, result and
 weight. What fails says so and the rest goes on."""
-import argparse
-
 import ndock as nd
-from nn import Bench, torch
+from nn import Bench, arguments, torch
 
 # name, images, channels, extents, results, kernel, options; of as many axes as there are extents
 ROWS = (
@@ -97,11 +95,7 @@ class Line:
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seconds", type=float, default=0.05)
-    parser.add_argument("--dtypes", default="float32 bfloat16")
+    parser = arguments(0.05, "float32 bfloat16")
     parser.add_argument("--layouts", default="first last")
     options = parser.parse_args()
     if torch:
