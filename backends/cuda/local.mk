@@ -5,7 +5,7 @@ cuda_host_sources = \
   %reldir%/comm/board.c %reldir%/comm/board.h %reldir%/comm/call.c %reldir%/comm/comm.c %reldir%/comm/comm.h %reldir%/comm/group.c %reldir%/comm/keeper.c %reldir%/comm/nccl.c \
   %reldir%/comm/nccl.def %reldir%/comm/round.c %reldir%/comm/team.c \
   %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/cudnn.c %reldir%/conv/cudnn.def %reldir%/conv/cudnn.h \
-  %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/few.c %reldir%/conv/plan.h %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h \
+  %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/few.c %reldir%/conv/plan.h %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h %reldir%/conv/unfolded.c %reldir%/conv/unfolded.h \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
@@ -37,7 +37,7 @@ cuda_host_sources = \
   %reldir%/sort/cub.h %reldir%/sort/order.c %reldir%/sort/order.h %reldir%/sort/small.h %reldir%/sort/plan.c %reldir%/sort/plan.h %reldir%/sort/sort.c %reldir%/sort/sort.h %reldir%/sort/topk.c \
   %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
-  %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu \
+  %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu %reldir%/conv/windows.cu \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
   %reldir%/elementwise/elementwise.cu \
   %reldir%/fft/fft.cu \

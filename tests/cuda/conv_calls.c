@@ -26,7 +26,8 @@ static void random_axis(trial *t, int d, int three)
     t->dilation[d] = three ? 1 : 1 + below(2);
     t->padding[d] = three ? 1 : below(3);
     const int64_t reach = t->dilation[d] * (t->kernel[d] - 1) + 1;
-    t->image[d] = three ? t->stride[d] * (d == 2 ? 8 : 1 + below(3)) : reach + below(7);
+    t->image[d] =
+        three ? t->stride[d] * (d == 2 ? 6 + 2 * (below(4) > 0) : 1 + below(3)) : reach + below(7);
     if (t->o.padding_mode == ND_PADDING_SAME) {
         t->stride[d] = 1;
         t->grid[d] = t->image[d];
@@ -48,11 +49,18 @@ static void random_trial(trial *t, int kind)
 {
     static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
     const int point = below(4) == 0, depthwise = !point && below(2), three = depthwise && below(2);
-    const int beside = depthwise && below(4) == 0; /* single channels in whole vectors */
+    const int beside = depthwise && below(4) == 0;     /* single channels in whole vectors */
+    const int wide = !point && !depthwise && below(2); /* whose windows are unfolded */
     *t = (trial){.kind = kind, .dtype = dtypes[below(3)], .n = 1 + below(2), .lead = (int)below(3)};
     t->o.groups = depthwise ? 2 + below(3) : point ? 1 : 1 + below(2);
     t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
     t->ci = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(6));
+    if (wide) {
+        t->o.groups = 1;
+        t->co = (kind == FORWARD ? 128 : 64) + below(8);
+        t->ci = below(2) ? 1 + below(3) : 4;
+        t->lead = t->lead ? t->lead : 1;
+    }
     if (beside) {
         t->ci = t->co = t->o.groups = 8 * (1 + below(2));
         t->lead = t->lead ? t->lead : 1;
@@ -205,8 +213,7 @@ static void with(int what)
 static void own_kernels(void)
 {
     with(NO_CUDNN | NO_BLASLT);
-    if (trials == TRIALS &&
-        !has_text(answer, "idle: 2 conv_finish_grid_F32\n", "each kernel was run"))
+    if (trials == TRIALS && !has_text(answer, "idle: 6 unfold_beside_F32\n", "each kernel was run"))
         diag("%s", answer);
 }
 
@@ -215,6 +222,9 @@ static void by_libraries(void)
     with(0);
     ok(!strstr(answer, "cuDNN: -1") && !strstr(answer, "cuDNN: 0"), "cuDNN was asked");
     ok(!strstr(answer, "cuBLASLt: -1") && !strstr(answer, "cuBLASLt: 0"), "cuBLASLt was asked");
+    if (trials == TRIALS && !ok(!strstr(answer, "fold_beside") && !strstr(answer, "conv_finish"),
+                                "each kernel was run that goes with them"))
+        diag("%s", answer);
 }
 
 int main(int argc, char **argv)

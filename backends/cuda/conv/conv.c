@@ -5,6 +5,7 @@
 #include "conv/cudnn.h"
 #include "conv/plan.h"
 #include "conv/pointwise.h"
+#include "conv/unfolded.h"
 
 enum { FEW = 4 }; /* channels of a group on either side, below which there is no product */
 
@@ -84,12 +85,15 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     const conv_plan q = plan_of(call, dev);
     const uint64_t own = own_scratch(&q);
     conv_pointwise product;
+    conv_unfolded windows;
     cudnn_key key;
     uint64_t nbytes = 0;
     if (ndp_view_size(q.made) == 0)
         return own;
     if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
         nbytes = product.sums + product.work;
+    else if (cuda_conv_unfolded(&windows, dev, call, &q))
+        nbytes = windows.sums + windows.columns + windows.work;
     else if (!cudnn_takes(dev, &q, call, &key, &nbytes))
         return own;
     return nbytes > own ? nbytes : own;
@@ -168,24 +172,56 @@ static int32_t run_product(const cuda_kernel *k, ndp_stream *s, const conv_plan 
                        CONV_THREADS, 0, p);
 }
 
-/* Sums of images, where there are any, are added up as those of splits are. */
-static int32_t run_pointwise(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
-                             const conv_pointwise *product, cuda_convolving *p,
-                             const ndp_call *call)
+/* Sums of images, where a product left any, are added up as those of splits are. */
+static int32_t add_up(const cuda_kernel *k, ndp_stream *s, const conv_plan *q, cuda_convolving *p,
+                      CUdeviceptr sums, int64_t images)
 {
-    const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
-    if (room < product->sums + product->work)
-        return cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
-                          cuda_op_name(call->op));
-    const CUdeviceptr scratch = room ? cuda_ptr(&call->scratch) : 0;
-    int32_t status = cuda_conv_pointwise_run(k->dev, s, product, scratch);
-    if (status != NDP_OK || !product->sums)
-        return status;
     const int64_t all = (ndp_view_size(q->made) + CONV_THREADS - 1) / CONV_THREADS;
-    p->partial = scratch;
-    p->splits = (int32_t)product->key.batch;
+    p->partial = sums;
+    p->splits = (int32_t)images;
     return cuda_launch(k, k->function[CONV_SPLITS], s, (uint32_t)(all < 65535 ? all : 65535),
                        CONV_THREADS, 0, p);
+}
+
+typedef struct {
+    CUdeviceptr at;
+    uint64_t nbytes;
+} room;
+
+static int32_t need(const ndp_call *call, const room *r, uint64_t nbytes)
+{
+    return r->nbytes >= nbytes
+               ? NDP_OK
+               : cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
+                            cuda_op_name(call->op));
+}
+
+/* By matrix products of cuBLASLt. *served 0: it has none that suits. */
+static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                               cuda_convolving *p, const ndp_call *call, const room *r, int *served)
+{
+    conv_pointwise one;
+    conv_unfolded windows;
+    int32_t status = NDP_OK;
+    uint64_t sums = 0;
+    int64_t images = 1;
+    *served = 1;
+    if (cuda_conv_pointwise(&one, k->dev, call, q->kind, q->image, q->weight, q->grid)) {
+        sums = one.sums;
+        images = one.key.batch;
+        status = need(call, r, one.sums + one.work);
+        if (status == NDP_OK)
+            status = cuda_conv_pointwise_run(k->dev, s, &one, r->at);
+    } else if (cuda_conv_unfolded(&windows, k->dev, call, q)) {
+        sums = windows.sums;
+        images = windows.key.batch;
+        status = need(call, r, windows.sums + windows.columns + windows.work);
+        if (status == NDP_OK)
+            status = cuda_conv_unfolded_run(k, s, &windows, p, r->at);
+    } else {
+        *served = 0;
+    }
+    return status == NDP_OK && sums ? add_up(k, s, q, p, r->at, images) : status;
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -193,25 +229,24 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_conv *c = call->params;
     const conv_plan q = plan_of(call, k->dev);
+    const room r = {.at = call->scratch.mem ? cuda_ptr(&call->scratch) : 0,
+                    .nbytes = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0};
     cuda_convolving p;
-    conv_pointwise product;
     cudnn_key key;
     uint64_t nbytes;
+    int served;
     if (ndp_view_size(q.made) == 0)
         return NDP_OK;
     int32_t status = params_of(&p, &q, call);
+    if (status == NDP_OK)
+        status = run_by_products(k, s, &q, &p, call, &r, &served);
     if (status != NDP_OK)
         return status;
-    if (cuda_conv_pointwise(&product, k->dev, call, q.kind, q.image, q.weight, q.grid)) {
-        status = run_pointwise(k, s, &q, &product, &p, call);
-    } else if (is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
-               cudnn_takes(k->dev, &q, call, &key, &nbytes)) {
-        const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
-        status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid,
-                                call->scratch.mem ? cuda_ptr(&call->scratch) : 0, room);
-    } else {
+    if (!served && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
+        cudnn_takes(k->dev, &q, call, &key, &nbytes))
+        status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid, r.at, r.nbytes);
+    else if (!served)
         return q.few ? cuda_conv_few_run(k, s, &q, &p, c) : run_product(k, s, &q, &p, call);
-    }
     return status == NDP_OK && (q.bias || c->epilogue) ? cuda_conv_finish(k, s, &q, &p) : status;
 }
 
@@ -230,6 +265,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                      &k->function[CONV_PRODUCT]);
     if (status == NDP_OK)
         status = window_function(k, "conv", dtype, "conv_splits", &k->function[CONV_SPLITS]);
+    if (status == NDP_OK && (dtype == NDP_F32 || dtype == NDP_F64))
+        status = cuda_conv_unfolded_make(k, dtype);
     return status == NDP_OK ? cuda_conv_few_make(k, like->op, dtype) : status;
 }
 

@@ -16,7 +16,9 @@ enum {
     CONV_BESIDE_THREE_TWO,
     CONV_BESIDE_ANY,
     CONV_FINISH,
-    CONV_SPLITS
+    CONV_SPLITS,
+    CONV_UNFOLD, /* four: pixels or channels innermost, by elements or vectors */
+    CONV_FOLD = CONV_UNFOLD + 4
 };
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
