@@ -86,6 +86,8 @@ static void put_innermost(nd_array *r, int axis)
             r->stride[d] = step;
             step *= r->shape[d];
         }
+    if (!nd__is_c_order(r->ndim, r->shape, r->stride))
+        r->flags &= ~(uint32_t)ND_FLAG_CONTIGUOUS;
 }
 
 static nd_status run_into_new(const nd_operation *of, nd_array **out)
