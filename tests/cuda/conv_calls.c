@@ -50,7 +50,7 @@ static void random_trial(trial *t, int kind)
     static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
     const int point = below(4) == 0, depthwise = !point && below(2), three = depthwise && below(2);
     const int beside = depthwise && below(4) == 0;     /* single channels in whole vectors */
-    const int wide = !point && !depthwise && below(2); /* whose windows are unfolded */
+    const int wide = !point && !depthwise && below(3) == 0; /* whose windows are unfolded */
     *t = (trial){.kind = kind, .dtype = dtypes[below(3)], .n = 1 + below(2), .lead = (int)below(3)};
     t->o.groups = depthwise ? 2 + below(3) : point ? 1 : 1 + below(2);
     t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
@@ -60,6 +60,7 @@ static void random_trial(trial *t, int kind)
         t->co = (kind == FORWARD ? 128 : 64) + below(8);
         t->ci = below(2) ? 1 + below(3) : 4;
         t->lead = t->lead ? t->lead : 1;
+        t->n = 1;
     }
     if (beside) {
         t->ci = t->co = t->o.groups = 8 * (1 + below(2));
@@ -84,10 +85,15 @@ static void random_trial(trial *t, int kind)
         w[to] = t->kernel[d];
         y[to] = t->grid[d];
     }
-    const int plain = !beside && below(4) < (three ? 3 : 2), fixed = beside ? BESIDE : PLANES;
-    t->x = form_of(t->dtype, 5 - t->lead, x, beside || plain ? fixed : (int)below(LAYOUTS));
-    t->w = form_of(t->dtype, 5 - t->lead, w, beside || plain ? fixed : (int)below(LAYOUTS));
-    t->y = form_of(t->dtype, 5 - t->lead, y, beside || plain ? fixed : (int)below(LAYOUTS));
+    const int last = beside || (wide && below(2)),
+              alike = last || below(4) < (three || wide ? 3 : 2);
+    form *const f[3] = {&t->x, &t->w, &t->y};
+    const int64_t *const shape[3] = {x, w, y};
+    for (int i = 0; i < 3; i++)
+        *f[i] = form_of(t->dtype, 5 - t->lead, shape[i],
+                        last    ? BESIDE
+                        : alike ? PLANES
+                                : (int)below(LAYOUTS));
     t->b = form_of(t->dtype, 1, kind == TRANSPOSED ? &t->ci : &t->co, PLANES);
 }
 

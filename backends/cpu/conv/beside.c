@@ -86,6 +86,25 @@ static void at_edge(row_of *t, int64_t at)
     p->isa->beside[p->k->dtype](&t->some);
 }
 
+/* Pixels all of whose taps are inside, from the last to the first where taps go backwards. */
+static void sum_inside(row_of *t, int64_t first, int64_t end)
+{
+    const cv_plan *p = t->r->p;
+    const nd_window_axis *a = &t->axis[2];
+    const int64_t begin = a->move < 0 ? end - 1 : first, turn = a->move < 0 ? -1 : 1;
+    const void **x = (const void **)t->some.x;
+    cv_beside inner = t->all;
+    for (int64_t i = 0; i < inner.taps; i++)
+        x[i] = (const char *)t->all.x[i] + begin * t->all.step * p->source.size;
+    inner.x = t->some.x;
+    inner.sum = (char *)t->all.sum + begin * t->all.pitch * p->k->element;
+    inner.step *= turn;
+    inner.pitch *= turn;
+    inner.pixels = end - first;
+    inner.along = a->scale == 1 && a->move == turn ? a->taps : 0;
+    p->isa->beside[p->k->dtype](&inner);
+}
+
 static void sum_row(row_of *t)
 {
     const cv_plan *p = t->r->p;
@@ -98,16 +117,8 @@ static void sum_row(row_of *t)
     end = end > first ? end : first;
     for (int64_t i = 0; i < first; i++)
         at_edge(t, i);
-    if (end > first) {
-        cv_beside inner = t->all;
-        for (int64_t i = 0; i < inner.taps; i++)
-            ((const void **)t->some.x)[i] =
-                (const char *)t->all.x[i] + first * t->all.step * p->source.size;
-        inner.x = t->some.x;
-        inner.sum = (char *)t->all.sum + first * t->all.pitch * p->k->element;
-        inner.pixels = end - first;
-        p->isa->beside[p->k->dtype](&inner);
-    }
+    if (end > first)
+        sum_inside(t, first, end);
     for (int64_t i = end; i < a->n; i++)
         at_edge(t, i);
 }

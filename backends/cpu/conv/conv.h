@@ -48,7 +48,7 @@ typedef struct {
 /* Sums of the positions of `rows` rows, n of each, for up to CV_PLANE_OUTS channels of the result: tap t
  * of position i of row r meets packed[r*row_step + offset[t] + i]; weights are tap by tap, of all channels
  * side by side. */
-enum { CV_PLANE_OUTS = 4 };
+enum { CV_PLANE_OUTS = 4, CV_PLANE_PHASES = 16 /* whose taps are kept */ };
 typedef struct {
     int64_t n, rows, row_step, pitch, taps;
     const void *packed, *weight;
@@ -74,15 +74,19 @@ typedef struct {
 } cv_dots;
 /* Sums of `pixels` pixels of n channels that lie side by side: tap t of a pixel and the next are `step` apart
  * from x[t] on, its weights for all channels are in weight[t]. Sums are `pitch` apart. */
-enum { CV_BESIDE_PIXELS = 4 };
+enum { CV_BESIDE_PIXELS = 4, CV_BESIDE_ALONG = 7 };
 typedef struct {
     int64_t n, pixels, taps, step, pitch;
+    int64_t
+        along; /* taps in a row, of which each meets the element `step` behind the last one's; 0: other */
     const void *const *x, *const *weight;
     void *sum;
 } cv_beside;
-/* sum[c] += the inner product over the pixels of x and g, `step` and `pitch` from pixel to pixel. */
+/* sum[c] += the inner product over the pixels of x and g, `step` and `pitch` from pixel to pixel. Where there
+ * are CV_DOT_ALONG taps, not one, the sums of the next are `sums` further, and its x a pixel. */
+enum { CV_DOT_ALONG = 3 };
 typedef struct {
-    int64_t n, pixels, step, pitch;
+    int64_t n, pixels, step, pitch, taps, sums;
     const void *x, *g;
     double *sum;
 } cv_beside_dot;

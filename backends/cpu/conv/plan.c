@@ -135,7 +135,7 @@ static void plan_scratch(cv_plan *p)
         p->slot_image = take(p, cv_plane_packed(p));
         p->slot_row = take(p, (p->out.extent[2] + p->kernel[2]) * size);
         p->slot_weights = take(p, most_k * CV_PLANE_OUTS * size);
-        p->slot_offsets = take(p, most_k * (int64_t)sizeof(int64_t));
+        p->slot_offsets = take(p, most_k * CV_PLANE_PHASES * (int64_t)sizeof(int64_t));
         return;
     }
     if (p->depthwise) {

@@ -82,10 +82,15 @@ static inline __attribute__((always_inline)) void CV_FN(plane_rows)(const cv_pla
         int64_t i = 0;
         for (; i + wide <= p->n; i += wide)
             CV_FN(plane_block)(p, from, row, i, outs, across, wide);
-        for (; i < p->n; i += CV_LANES) {
-            const int64_t left = p->n - i;
-            CV_FN(plane_block)(p, from, row, i, outs, 1, left < CV_LANES ? left : CV_LANES);
-        }
+        const int64_t left = p->n - i; /* fewer than `across` vectors, and part of one */
+        if (left > 3 * CV_LANES)
+            CV_FN(plane_block)(p, from, row, i, outs, across, left);
+        else if (left > 2 * CV_LANES)
+            CV_FN(plane_block)(p, from, row, i, outs, across < 3 ? across : 3, left);
+        else if (left > CV_LANES)
+            CV_FN(plane_block)(p, from, row, i, outs, 2, left);
+        else if (left > 0)
+            CV_FN(plane_block)(p, from, row, i, outs, 1, left);
     }
 }
 

@@ -5,7 +5,11 @@
 #include <string.h>
 #include "conv/conv.h"
 
-enum { PARTS = 32, LEAST_WORK = 1 << 14 };
+enum {
+    PARTS = 32,
+    LEAST_WORK = 1 << 14,
+    SLICE = 128 /* bytes of channels, whose rows stay in L1 */
+};
 
 static int64_t rows_of(const cv_plan *f)
 {
@@ -31,32 +35,81 @@ int cv_weight_is_beside(const cv_plan *f)
            mm_is_native(f->k, f->out.dtype) && rows_of(f) > 0 && f->out.extent[2] > 0;
 }
 
-/* A row of the gradient with what tap number t of its windows meets. */
-static void add_row(const cv_plan *f, const nd_window_axis axis[3], const int64_t e[3], int64_t t,
-                    double *sum)
+/* A row of the gradient, and the row of the source that some taps of its windows meet. */
+typedef struct {
+    const cv_plan *f;
+    const nd_window_axis *along;
+    int64_t source, gradient, c, n; /* where the rows begin; channels from c on */
+    double *sum;                    /* of the row's first tap */
+} row_pair;
+
+/* Pixels first to end of the gradient with what `taps` taps from number t on meet. */
+static void add_pixels(const row_pair *r, int64_t t, int64_t taps, int64_t first, int64_t end)
 {
-    const int64_t tap[3] = {t / f->kernel[2] / f->kernel[1], t / f->kernel[2] % f->kernel[1],
-                            t % f->kernel[2]};
-    int64_t from = e[0] * f->source.image, g = e[0] * f->out.image, first, end;
-    for (int d = 0; d < 2; d++) {
-        const int64_t at = e[1 + d] * axis[d].scale + axis[d].origin + tap[d] * axis[d].move;
-        if (at < 0 || at >= f->source.extent[d])
-            return;
-        from += at * f->source.space[d];
-        g += e[1 + d] * f->out.space[d];
+    const cv_plan *f = r->f;
+    const nd_window_axis *a = r->along;
+    const int64_t column = a->origin + t * a->move + first * a->scale;
+    const cv_beside_dot d = {
+        .n = r->n,
+        .pixels = end - first,
+        .step = a->scale * f->source.space[2],
+        .pitch = f->out.space[2],
+        .taps = taps,
+        .sums = f->groups,
+        .x = f->source.data + (r->source + column * f->source.space[2] + r->c) * f->source.size,
+        .g = f->out.data + (r->gradient + first * f->out.space[2] + r->c) * f->out.size,
+        .sum = r->sum + t * f->groups + r->c};
+    if (end > first)
+        f->isa->beside_dot[f->k->dtype](&d);
+}
+
+/* All taps of the row: pixels that have them all by one pass where taps lie side by side, others by tap. */
+static void add_taps(const row_pair *r)
+{
+    const nd_window_axis *a = r->along;
+    const int64_t extent = r->f->source.extent[2];
+    const int together = a->taps == CV_DOT_ALONG && a->scale == 1 && a->move == 1;
+    int64_t first[CV_DOT_ALONG], end[CV_DOT_ALONG], from = 0, until = 0;
+    if (together) {
+        for (int64_t t = 0; t < a->taps; t++)
+            nd_window_inside(a->n, 1, a->origin + t, extent, &first[t], &end[t]);
+        from = first[0];
+        until = end[a->taps - 1] > from ? end[a->taps - 1] : from;
+        if (until > from)
+            add_pixels(r, 0, a->taps, from, until);
     }
-    const int64_t column = axis[2].origin + tap[2] * axis[2].move;
-    nd_window_inside(axis[2].n, axis[2].scale, column, f->source.extent[2], &first, &end);
-    from += (column + first * axis[2].scale) * f->source.space[2];
-    g += first * f->out.space[2];
-    const cv_beside_dot d = {.n = f->groups,
-                             .pixels = end > first ? end - first : 0,
-                             .step = axis[2].scale * f->source.space[2],
-                             .pitch = f->out.space[2],
-                             .x = f->source.data + from * f->source.size,
-                             .g = f->out.data + g * f->out.size,
-                             .sum = sum + t * f->groups};
-    f->isa->beside_dot[f->k->dtype](&d);
+    for (int64_t t = 0; t < a->taps; t++) {
+        int64_t begin, stop;
+        nd_window_inside(a->n, a->scale, a->origin + t * a->move, extent, &begin, &stop);
+        if (until > from) {
+            add_pixels(r, t, 1, begin, from);
+            begin = until;
+        }
+        add_pixels(r, t, 1, begin, stop);
+    }
+}
+
+/* Row e (image, d, h) of the gradient, of n channels from c on. */
+static void add_row(const cv_plan *f, const nd_window_axis axis[3], const int64_t e[3], int64_t c,
+                    int64_t n, double *sum)
+{
+    row_pair r = {.f = f, .along = &axis[2], .c = c, .n = n, .sum = sum};
+    for (int64_t i = 0; i < axis[0].taps; i++)
+        for (int64_t j = 0; j < axis[1].taps; j++, r.sum += axis[2].taps * f->groups) {
+            const int64_t tap[2] = {i, j};
+            int inside = 1;
+            r.source = e[0] * f->source.image;
+            r.gradient = e[0] * f->out.image;
+            for (int d = 0; d < 2; d++) {
+                const int64_t at =
+                    e[1 + d] * axis[d].scale + axis[d].origin + tap[d] * axis[d].move;
+                inside &= at >= 0 && at < f->source.extent[d];
+                r.source += at * f->source.space[d];
+                r.gradient += e[1 + d] * f->out.space[d];
+            }
+            if (inside)
+                add_taps(&r);
+        }
 }
 
 typedef struct {
@@ -70,6 +123,7 @@ static void run_parts(void *ctx, int64_t begin, int64_t end)
     const work *w = ctx;
     const cv_plan *f = w->f;
     const int64_t size = f->most_taps * f->groups, each = part_rows(f);
+    const int64_t slice = SLICE / f->k->element;
     nd_window_axis axis[3];
     for (int d = 0; d < 3; d++)
         axis[d] = nd_window_forward(f->out.extent[d], f->kernel[d], f->stride[d], f->dilation[d],
@@ -82,8 +136,8 @@ static void run_parts(void *ctx, int64_t begin, int64_t end)
             const int64_t e[3] = {row / f->out.extent[1] / f->out.extent[0],
                                   row / f->out.extent[1] % f->out.extent[0],
                                   row % f->out.extent[1]};
-            for (int64_t t = 0; t < f->most_taps; t++)
-                add_row(f, axis, e, t, sum);
+            for (int64_t c = 0; c < f->groups; c += slice)
+                add_row(f, axis, e, c, f->groups - c < slice ? f->groups - c : slice, sum);
         }
     }
 }
