@@ -49,7 +49,7 @@ static void random_trial(trial *t, int kind)
 {
     static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
     const int point = below(4) == 0, depthwise = !point && below(2), three = depthwise && below(2);
-    const int beside = depthwise && below(4) == 0;     /* single channels in whole vectors */
+    const int beside = depthwise && below(4) == 0;          /* single channels in whole vectors */
     const int wide = !point && !depthwise && below(3) == 0; /* whose windows are unfolded */
     *t = (trial){.kind = kind, .dtype = dtypes[below(3)], .n = 1 + below(2), .lead = (int)below(3)};
     t->o.groups = depthwise ? 2 + below(3) : point ? 1 : 1 + below(2);
@@ -58,7 +58,7 @@ static void random_trial(trial *t, int kind)
     if (wide) {
         t->o.groups = 1;
         t->co = (kind == FORWARD ? 128 : 64) + below(8);
-        t->ci = below(2) ? 1 + below(3) : 4;
+        t->ci = below(3) ? 1 + below(3) : 4;
         t->lead = t->lead ? t->lead : 1;
         t->n = 1;
     }
@@ -85,7 +85,7 @@ static void random_trial(trial *t, int kind)
         w[to] = t->kernel[d];
         y[to] = t->grid[d];
     }
-    const int last = beside || (wide && below(2)),
+    const int last = beside || (wide && below(3)),
               alike = last || below(4) < (three || wide ? 3 : 2);
     form *const f[3] = {&t->x, &t->w, &t->y};
     const int64_t *const shape[3] = {x, w, y};
