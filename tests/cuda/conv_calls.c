@@ -47,6 +47,7 @@ static void point_axis(trial *t, int d)
 
 static void random_trial(trial *t, int kind)
 {
+    static int turn; /* of wide ones, which take layouts and vectors by turns */
     static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
     const int point = below(4) == 0, depthwise = !point && below(2), three = depthwise && below(2);
     const int beside = depthwise && below(4) == 0;          /* single channels in whole vectors */
@@ -56,9 +57,11 @@ static void random_trial(trial *t, int kind)
     t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
     t->ci = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(6));
     if (wide) {
+        turn++;
+        t->dtype = dtypes[below(2)];
         t->o.groups = 1;
         t->co = (kind == FORWARD ? 128 : 64) + below(8);
-        t->ci = below(3) ? 1 + below(3) : 4;
+        t->ci = turn & 1 ? 4 : 3;
         t->lead = t->lead ? t->lead : 1;
         t->n = 1;
     }
@@ -85,7 +88,7 @@ static void random_trial(trial *t, int kind)
         w[to] = t->kernel[d];
         y[to] = t->grid[d];
     }
-    const int last = beside || (wide && below(3)),
+    const int last = beside || (wide && turn & 2),
               alike = last || below(4) < (three || wide ? 3 : 2);
     form *const f[3] = {&t->x, &t->w, &t->y};
     const int64_t *const shape[3] = {x, w, y};
