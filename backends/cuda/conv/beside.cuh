@@ -114,6 +114,45 @@ WINDOW_FN void beside_tile(const cuda_convolving &p)
     });
 }
 
+/* Along axis d: the windows that meet element e, without dilation: from tap *tap of window *window on, a
+ * stride further and a window back each time. */
+WINDOW_FN void beside_first(const cuda_convolving &p, int d, int32_t e, int32_t *tap,
+                            int32_t *window)
+{
+    const int32_t at = e + p.before[d];
+    *window = (int32_t)cuda_quotient((uint32_t)at, p.step[d]);
+    *tap = at - *window * p.stride[d];
+}
+
+/* An element of the image, by the windows that meet it, without dilation; rows are (image, h, w). */
+template <class T, int V, class C> WINDOW_FN void beside_met(const cuda_convolving &p)
+{
+    beside_each<T, V, C>(p, [&](uint32_t row, int32_t channel, const C *weights) {
+        int32_t at[3], tap[2], window[2];
+        window_split<2>(p.walk, row, at);
+        beside_first(p, 1, at[1], &tap[0], &window[0]);
+        beside_first(p, 2, at[2], &tap[1], &window[1]);
+        const T *grid = (const T *)p.grid + at[0] * p.grid_stride[0] + channel;
+        C sum[V] = {};
+        for (int32_t i = tap[0], h = window[0]; i < p.kernel[1] && h >= 0; i += p.stride[1], h--) {
+            const T *line = grid + h * p.grid_stride[3];
+            for (int32_t j = tap[1], w = window[1]; j < p.kernel[2] && w >= 0;
+                 j += p.stride[2], w--) {
+                C share[V];
+                if (h >= p.grid_extent[1] || w >= p.grid_extent[2])
+                    continue;
+                neural_load<C, V>(weights + (i * p.kernel[2] + j) * (int32_t)p.walk.lanes * V, 0,
+                                  share);
+                beside_add<T, V>(line + w * p.grid_stride[4], share, sum);
+            }
+        }
+        beside_save<T, V>(p,
+                          (T *)p.image + at[0] * p.image_stride[0] + channel +
+                              at[1] * p.image_stride[3] + at[2] * p.image_stride[4],
+                          channel, sum);
+    });
+}
+
 /* An element of the grid, or (INPUT) of the image, windows as they may be; rows are (image, h, w). */
 template <class T, int V, class C, bool INPUT> WINDOW_FN void beside_one(const cuda_convolving &p)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "conv/plan.h"
 
-enum { BESIDE_LANES = 16, BESIDE_BYTES = 48 << 10 };
+enum { BESIDE_LANES = 16, BESIDE_BYTES = 48 << 10, BESIDE_WAVES = 4 /* which load weights once */ };
 enum { NONE, THREE, SINGLE, BESIDE }; /* ways of single channels */
 
 static int steps_of_one(const ndp_conv *c)
@@ -55,14 +55,18 @@ static int is_beside(const conv_plan *q, const ndp_conv *c)
            window_is_whole(q->made, 1, V) && beside_bytes(q) <= BESIDE_BYTES / BESIDE_LANES;
 }
 
+/* Windows of three by three: forward the library is as fast, where it rounds no sums on the way. */
+static int is_single(const conv_plan *q, const ndp_conv *c)
+{
+    return has_two_axes(q, c) && q->weight->shape[3] == 3 && q->weight->shape[4] == 3 &&
+           (q->kind == CONV_INPUT || ndp_dtype_size(q->made->dtype) == 2);
+}
+
 static int way_of(const conv_plan *q, const ndp_conv *c)
 {
     if (!q->few || q->kind == CONV_WEIGHT || q->co != 1 || q->ci != 1)
         return NONE;
-    return is_beside(q, c)                                  ? BESIDE
-           : is_three(q, c)                                 ? THREE
-           : has_two_axes(q, c) && q->weight->shape[4] == 3 ? SINGLE
-                                                            : NONE;
+    return is_beside(q, c) ? BESIDE : is_three(q, c) ? THREE : is_single(q, c) ? SINGLE : NONE;
 }
 
 int cuda_conv_is_single(const conv_plan *q, const ndp_conv *c)
@@ -130,7 +134,8 @@ static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *
                       p->dilation[2] == 1 && p->stride[2] <= 2;
     const int64_t rows[2] = {tiles ? (made[4] + CONV_ACROSS - 1) / CONV_ACROSS : made[3],
                              tiles ? made[3] : made[4]};
-    const int function = !tiles              ? CONV_BESIDE_ANY
+    const int met = q->kind == CONV_INPUT && p->dilation[1] == 1 && p->dilation[2] == 1;
+    const int function = !tiles              ? (met ? CONV_BESIDE_MET : CONV_BESIDE_ANY)
                          : p->stride[2] == 1 ? CONV_BESIDE_THREE
                                              : CONV_BESIDE_THREE_TWO;
     if (turns && tiles)
@@ -138,6 +143,7 @@ static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *
     window_launch l = walk_of(k, q, p, function, rows, 2);
     l.items = made[1] / vector_of(q);
     l.most_lanes = BESIDE_LANES;
+    l.waves = BESIDE_WAVES;
     l.bytes_a_lane = (uint32_t)beside_bytes(q);
     return window_run(k, s, &l, p);
 }
@@ -188,6 +194,7 @@ int32_t cuda_conv_few_make(cuda_kernel *k, int32_t op, int32_t dtype)
         {CONV_BESIDE_THREE, "beside_three"},
         {CONV_BESIDE_THREE_TWO, "beside_three_two"},
         {CONV_BESIDE_ANY, input ? "beside_any_input" : "beside_any"},
+        {CONV_BESIDE_MET, "beside_met_input"},
     };
     int32_t status = NDP_OK;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && status == NDP_OK; i++)

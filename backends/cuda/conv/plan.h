@@ -15,6 +15,7 @@ enum {
     CONV_BESIDE_THREE,
     CONV_BESIDE_THREE_TWO,
     CONV_BESIDE_ANY,
+    CONV_BESIDE_MET,
     CONV_FINISH,
     CONV_SPLITS,
     CONV_UNFOLD, /* four: pixels or channels innermost, by elements or vectors */

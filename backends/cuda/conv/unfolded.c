@@ -133,16 +133,18 @@ static void by_planes(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k
     }
 }
 
-/* Engines for windows of three by three, a step apart, have a better way to the weight's gradient. */
-static int pays_off(const conv_plan *q, const ndp_conv *c)
+/* For windows of three by three, a step apart, engines have a better way to the weight's gradient, and with
+ * few channels in planes to the image's. */
+static int pays_off(const conv_plan *q, const ndp_conv *c, int last)
 {
     const int64_t o = q->weight->shape[0], *kernel = q->weight->shape + 2;
     int dense = 1;
     for (int d = 0; d < 3; d++)
         dense = dense && c->stride[d] == 1 && (kernel[d] == 3 || kernel[d] == 1);
-    return q->kind == CONV_FORWARD ? o >= FORWARD_CHANNELS
-           : q->kind == CONV_INPUT ? o >= GRADIENT_CHANNELS
-                                   : o >= GRADIENT_CHANNELS && !dense;
+    if (q->kind == CONV_WEIGHT)
+        return o >= GRADIENT_CHANNELS && !dense;
+    return o >=
+           (q->kind == CONV_FORWARD || (dense && !last) ? FORWARD_CHANNELS : GRADIENT_CHANNELS);
 }
 
 static int take_layout(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k)
@@ -171,8 +173,9 @@ static void take_walk(conv_unfolded *u, const conv_plan *q)
     const int64_t *kernel = q->weight->shape + 2, size = ndp_dtype_size(q->image->dtype);
     const int64_t V = 16 / size, c = image[1];
     const int folds = u->kind == CONV_INPUT;
-    const int whole =
-        u->last ? window_is_whole(q->image, 1, V) && c % V == 0 : !folds && grid[2] % V == 0;
+    const int whole = u->last ? window_is_whole(q->image, 1, V) && c % V == 0
+                      : folds ? window_is_whole(q->image, 4, V) && image[4] % V == 0
+                              : grid[2] % V == 0;
     const int64_t rows[4][6] = {{c, kernel[0], kernel[1], kernel[2], grid[0], grid[1]},
                                 {c, image[2], image[3]},
                                 {grid[0], grid[1], grid[2], kernel[0], kernel[1], kernel[2]},
@@ -198,13 +201,13 @@ int cuda_conv_unfolded(conv_unfolded *u, ndp_dev *dev, const ndp_call *call, con
     const int64_t pixels = q->grid->shape[0] * plane_of(q->grid), size = ndp_dtype_size(dtype);
     memset(u, 0, sizeof *u);
     if (!dev->blaslt || c->groups != 1 || (dtype != NDP_F32 && dtype != NDP_F64) ||
-        is_narrowed(call, dtype) || !pays_off(q, c) || ndp_view_size(q->image) == 0 ||
-        pixels == 0 || k == 0 || (double)pixels * (double)k * (double)size > (double)most_columns)
+        is_narrowed(call, dtype) || ndp_view_size(q->image) == 0 || pixels == 0 || k == 0 ||
+        (double)pixels * (double)k * (double)size > (double)most_columns)
         return 0;
     u->kind = q->kind;
     u->key.dtype = u->key.dtype_b = u->key.out = dtype;
     u->key.mode = cuda_blaslt_mode(dev, dtype, call->mode & NDP_MODE_DETERMINISTIC);
-    if (!take_layout(u, q, o, k))
+    if (!take_layout(u, q, o, k) || !pays_off(q, c, u->last))
         return 0;
     u->columns = ((uint64_t)(pixels * k * size) + 255) / 256 * 256;
     u->sums = (u->sums + 255) / 256 * 256;
@@ -270,12 +273,11 @@ int32_t cuda_conv_unfolded_run(const cuda_kernel *k, ndp_stream *s, conv_unfolde
 int32_t cuda_conv_unfolded_make(cuda_kernel *k, int32_t dtype)
 {
     static const char *const names[8] = {
-        "unfold_any", "unfold_vectors", "unfold_beside",      "unfold_beside_vectors", "fold_any",
-        NULL,         "fold_beside",    "fold_beside_vectors"};
+        "unfold_any", "unfold_vectors", "unfold_beside", "unfold_beside_vectors",
+        "fold_any",   "fold_vectors",   "fold_beside",   "fold_beside_vectors"};
     int32_t status = NDP_OK;
     for (int i = 0; i < 8 && status == NDP_OK; i++)
-        if (names[i])
-            status = window_function(k, i % 4 < 2 ? "unfold" : "windows", dtype, names[i],
-                                     &k->function[CONV_UNFOLD + i]);
+        status = window_function(k, i < 2 || i == 4 ? "unfold" : "windows", dtype, names[i],
+                                 &k->function[CONV_UNFOLD + i]);
     return status;
 }

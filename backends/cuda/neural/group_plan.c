@@ -5,7 +5,7 @@
 #include "neural/group_call.h"
 #include "walk/plan.h"
 
-enum { BLOCKS_A_PROCESSOR = 8, PART_ITEMS = 2048, WARP_ITEMS = 512 };
+enum { BLOCKS_A_PROCESSOR = 8, COLUMN_BLOCKS = 4, PART_ITEMS = 2048, WARP_ITEMS = 512 };
 enum { MOST_PARTS = 1024, MOST_HELD = 200 << 10 };
 
 /* Dimensions of the views with their classes: kept or reduced, with or without weights. Extents of 1
@@ -121,8 +121,8 @@ static void call_make(group_call *c, const ndp_call *call, const ndp_dev *dev, i
  * where that leaves parts enough. */
 static void share(const group_call *c, group_params *p, int64_t units, int64_t least, int64_t turn)
 {
-    const int64_t wanted = (int64_t)c->processors * BLOCKS_A_PROCESSOR;
-    int64_t parts = (wanted + units - 1) / units;
+    const int64_t most_blocks = (turn > 1 ? COLUMN_BLOCKS : BLOCKS_A_PROCESSOR) * c->processors;
+    int64_t parts = turn > 1 ? most_blocks / units : (most_blocks + units - 1) / units;
     const int64_t most = p->items / least < MOST_PARTS ? p->items / least : MOST_PARTS;
     parts = parts < most ? parts : most;
     parts = parts > 1 ? parts : 1;

@@ -83,7 +83,7 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, const window_launch *
     const int64_t beside = l->warps ? WINDOW_THREADS / 32 : WINDOW_THREADS >> w->lane_bits;
     const int64_t blocks = (w->rows + beside - 1) / beside;
     const int64_t chunks = l->warps ? 1 : ((int64_t)w->items + w->lanes - 1) / w->lanes;
-    const int64_t waves = WAVES * (int64_t)k->dev->sm_count;
+    const int64_t waves = (l->waves ? l->waves : WAVES) * (int64_t)k->dev->sm_count;
     return cuda_launch_2d(k, l->function, s, (uint32_t)at_most(blocks, waves),
                           (uint32_t)at_most(chunks, MOST_BLOCKS_Y), WINDOW_THREADS,
                           l->bytes_a_lane * w->lanes, params);

@@ -43,31 +43,33 @@ LINE_FN void lse_join(double (&s)[2], int lanes)
     }
 }
 
-template <class T> LINE_FN void reduce_held(const reduce_params &p)
-{
-    typedef reduce_logsumexp<T, float> op;
+/* A row's vectors of a thread; `items` 0: it has no row. */
+template <class T> struct lse_row {
     enum { V = 16 / sizeof(T), K = REDUCE_HELD_VECTORS };
     typedef cuda_vector<T, V> vector;
-    const uint32_t lane = threadIdx.x & (uint32_t)(p.lanes - 1), items = (uint32_t)p.items;
-    const uint64_t step = (uint64_t)gridDim.x * p.width;
-    for (uint64_t row = (uint64_t)blockIdx.x * p.width; row < p.results; row += step) {
-        const uint64_t o = row + threadIdx.x / (uint32_t)p.lanes;
-        const uint32_t mine = o < p.results ? items : 0;
-        int64_t from = 0, to = 0;
-        if (mine)
+    vector x[K];
+    uint32_t items;
+    int64_t to;
+    LINE_MEMBER void load(const reduce_params &p, uint64_t o, uint32_t lane)
+    {
+        int64_t from = 0;
+        items = o < p.results ? (uint32_t)p.items : 0;
+        if (items)
             line_offsets(p.dim, p.n_kept, o, &from, &to);
         const vector *line = (const vector *)((const T *)p.in + from);
-        vector x[K];
-        float largest = __int_as_float(0xff800000);
 #pragma unroll
         for (int k = 0; k < K; k++)
-            if (lane + k * p.lanes < mine)
+            if (lane + k * p.lanes < items)
                 x[k] = line[lane + k * p.lanes];
+    }
+    LINE_MEMBER void finish(const reduce_params &p, uint32_t lane) const
+    {
+        float largest = __int_as_float(0xff800000);
 #pragma unroll
         for (int k = 0; k < K; k++)
 #pragma unroll
             for (int i = 0; i < V; i++)
-                if (lane + k * p.lanes < mine)
+                if (lane + k * p.lanes < items)
                     largest = cm_larger(largest, (float)sums_double(x[k].at[i]));
         largest = lse_largest(largest, p.lanes);
         double s[2] = {0.0, 0.0}; /* below the largest; equal to it */
@@ -75,7 +77,7 @@ template <class T> LINE_FN void reduce_held(const reduce_params &p)
         for (int k = 0; k < K; k++) {
             float v[V];
             int met = 0;
-            if (lane + k * p.lanes >= mine)
+            if (lane + k * p.lanes >= items)
                 continue;
 #pragma unroll
             for (int i = 0; i < V; i++) {
@@ -86,8 +88,24 @@ template <class T> LINE_FN void reduce_held(const reduce_params &p)
             s[1] += (double)met;
         }
         lse_join(s, p.lanes);
-        if (lane == 0 && mine)
-            op::store(p, to, {(double)largest, s[0], 0.0, s[1]});
+        if (lane == 0 && items)
+            reduce_logsumexp<T, float>::store(p, to, {(double)largest, s[0], 0.0, s[1]});
+    }
+};
+
+/* A block loads its next rows while it computes these. */
+template <class T> LINE_FN void reduce_held(const reduce_params &p)
+{
+    const uint32_t lane = threadIdx.x & (uint32_t)(p.lanes - 1);
+    const uint64_t step = (uint64_t)gridDim.x * p.width;
+    uint64_t row = (uint64_t)blockIdx.x * p.width, o = row + threadIdx.x / (uint32_t)p.lanes;
+    lse_row<T> now, next;
+    next.load(p, o, lane);
+    for (; row < p.results; row += step) {
+        now = next;
+        o += step;
+        next.load(p, o, lane);
+        now.finish(p, lane);
     }
 }
 

@@ -13,6 +13,7 @@ enum {
     /* Blocks of an SM that a cut reduction is spread over: as many as run at once where the end of
      * a block is costly, else some more, for an even end. */
     BLOCKS_AT_ONCE = 4,
+    HELD_BLOCKS = 3,
     BLOCKS_IN_TURN = 16,
     CUT = 4096, /* items that a chunk of a lane's group has at least */
     MOST_CHUNKS = 4096,
@@ -305,8 +306,11 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     uint64_t width = (uint64_t)p->width;
     if (r->how == ROW && p->lanes == 1)
         width *= REDUCE_SHORT_UNROLL;
-    uint64_t blocks = (p->results + width - 1) / width;
-    r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
+    uint64_t blocks = (p->results + width - 1) / width, most = GRID_X;
+    if (r->how ==
+        HELD) /* each has several rows, so that one is under way while it computes another */
+        most = (uint64_t)sm_count * HELD_BLOCKS;
+    r->blocks = (uint32_t)(blocks < most ? blocks : most);
 }
 
 static void set_op(reduce_params *p, const ndp_call *call)
