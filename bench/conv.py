@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Convolutions and their gradients: ndock from Python beside PyTorch, in one run, a line for each geometry, dtype and layout.
 
-    bench/conv.py [--device cuda:0|cpu] [--only WORD] [--seconds 0.05] [--dtypes "float32 bfloat16"] [--layouts "first last"]
+    bench/conv.py [--device cuda:0|cpu] [--only WORD] [--seconds 0.05] [--dtypes "float32 bfloat16"] [--layouts "first last"] [--deterministic]
 
 A line has, for the result, the gradient for the input and that for the weight, ndock's least time in microseconds and in brackets PyTorch's
-over it (above 1, ndock is faster); both take turns. f32 is computed without TF32 on both sides. "last" means channels last, of image, result and
-weight. What fails says so and the rest goes on."""
-import argparse
-
+over it (above 1, ndock is faster); both take turns. f32 is computed without TF32 on both sides; PyTorch may take Fourier's and Winograd's
+transforms, whose errors are larger, and engines whose bits change from run to run (not with --deterministic), ndock does not.
+"last" means channels last, of image, result and weight. What fails says so and the rest goes on."""
 import ndock as nd
-from nn import Bench, torch
+from nn import Bench, arguments, torch
 
 # name, images, channels, extents, results, kernel, options; of as many axes as there are extents
 ROWS = (
@@ -97,14 +96,12 @@ class Line:
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seconds", type=float, default=0.05)
-    parser.add_argument("--dtypes", default="float32 bfloat16")
+    parser = arguments(0.05, "float32 bfloat16")
     parser.add_argument("--layouts", default="first last")
+    parser.add_argument("--deterministic", action="store_true")
     options = parser.parse_args()
     if torch:
+        torch.backends.cudnn.deterministic = options.deterministic
         torch.backends.cudnn.benchmark = torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
     b = Bench(options.device, options.seconds, "")
     print(f"# {options.device}; PyTorch {torch.__version__ if torch else 'is not there'}; us (PyTorch's time over it): result, input, weight")

@@ -19,6 +19,17 @@ except Exception as error:
     torch = None
 
 
+def arguments(seconds=0.1, dtypes=None):
+    """What the benches of neural operations are told: the device, a word that rows have, seconds a row, and dtypes where there are several."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=seconds)
+    if dtypes:
+        parser.add_argument("--dtypes", default=dtypes)
+    return parser
+
+
 class Bench:
     def __init__(self, device, seconds, only):
         self.device, self.seconds, self.only = device, seconds, only
@@ -137,11 +148,7 @@ def rows(b, small):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seconds", type=float, default=0.1)
-    options = parser.parse_args()
+    options = arguments().parse_args()
     if torch:
         torch.set_grad_enabled(True)
     print(f"# {options.device}; PyTorch {torch.__version__ if torch else 'is not there'}")

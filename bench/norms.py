@@ -6,10 +6,8 @@
 
 Figures as in bench/nn.py. Bytes are those of the passes over memory that statistics of the whole need: three for batch_norm (the input twice,
 the result), two for the others, five for a gradient of batches and groups (both inputs twice, the result), three for those of rows."""
-import argparse
-
 import ndock as nd
-from nn import Bench, torch
+from nn import Bench, arguments, torch
 
 
 def autograd(b, make, wrt, tg):
@@ -71,12 +69,7 @@ def rows(b, F, dtype, size, k):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seconds", type=float, default=0.05)
-    parser.add_argument("--dtypes", default="float32 bfloat16")
-    options = parser.parse_args()
+    options = arguments(0.05, "float32 bfloat16").parse_args()
     b = Bench(options.device, options.seconds, "")
     print(f"# {options.device}; PyTorch {torch.__version__ if torch else 'is not there'}")
     k = 8 if options.device.startswith("cpu") else 1

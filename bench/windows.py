@@ -6,10 +6,8 @@
 
 Figures as of bench/nn.py. Bytes are those that must move: each operand and each result once. The gradients of PyTorch are the backward
 passes of what autograd recorded."""
-import argparse
-
 import ndock as nd
-from nn import Bench, torch
+from nn import Bench, arguments, torch
 
 DTYPES = (("float32", 4), ("bfloat16", 2), ("float16", 2))
 
@@ -133,12 +131,7 @@ def conv_rows(b, dtype):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seconds", type=float, default=0.1)
-    parser.add_argument("--dtypes", default="float32 bfloat16")
-    options = parser.parse_args()
+    options = arguments(dtypes="float32 bfloat16").parse_args()
     b = Windows(options.device, options.seconds, options.only, options.device.startswith("cpu"))
     print(f"# {options.device}; PyTorch {torch.__version__ if torch else 'is not there'}")
     only, b.only = b.only, ""

@@ -5,7 +5,7 @@ cuda_host_sources = \
   %reldir%/comm/board.c %reldir%/comm/board.h %reldir%/comm/call.c %reldir%/comm/comm.c %reldir%/comm/comm.h %reldir%/comm/group.c %reldir%/comm/keeper.c %reldir%/comm/nccl.c \
   %reldir%/comm/nccl.def %reldir%/comm/round.c %reldir%/comm/team.c \
   %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/cudnn.c %reldir%/conv/cudnn.def %reldir%/conv/cudnn.h \
-  %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h \
+  %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/few.c %reldir%/conv/plan.h %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h %reldir%/conv/unfolded.c %reldir%/conv/unfolded.h \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
@@ -37,7 +37,7 @@ cuda_host_sources = \
   %reldir%/sort/cub.h %reldir%/sort/order.c %reldir%/sort/order.h %reldir%/sort/small.h %reldir%/sort/plan.c %reldir%/sort/plan.h %reldir%/sort/sort.c %reldir%/sort/sort.h %reldir%/sort/topk.c \
   %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
-  %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu \
+  %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu %reldir%/conv/windows.cu \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
   %reldir%/elementwise/elementwise.cu \
   %reldir%/fft/fft.cu \
@@ -52,7 +52,7 @@ cuda_kernel_sources = \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/order.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
-  %reldir%/conv/conv.cuh %reldir%/conv/conv.h \
+  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/convert_f8.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
@@ -71,7 +71,7 @@ cuda_kernel_headers = \
   %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/pair.cuh %reldir%/program/reduce_few.cuh %reldir%/program/rows.cuh %reldir%/program/undef.cuh \
   %reldir%/quant/format.cuh %reldir%/quant/few.cuh %reldir%/quant/round.cuh %reldir%/quant/unit.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
-  %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
+  %reldir%/reduce/lse_rows.cuh %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk.cuh \
   %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/stage.cuh %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h

@@ -89,12 +89,14 @@ static nd_array *inverse_deviation(nd_steps *s, const batching *p, const nd_arra
 }
 
 /* a normalised by the running statistics, in the wide dtype; by is their inverse deviation, times
- * what else there is. */
+ * what else there is; bias may be NULL. Two passes over a, so that nothing of a mean far from zero is
+ * lost. */
 static nd_array *by_running(nd_steps *s, const batching *p, const nd_array *a, const nd_array *mean,
-                            const nd_array *by)
+                            const nd_array *by, const nd_array *bias)
 {
     nd_array *d = nd__step2(s, ND_OP_subtract, nd__step_cast(s, a, p->wide), beside(s, p, mean));
-    return nd__step2(s, ND_OP_multiply, d, beside(s, p, by));
+    return bias ? nd__step3(s, ND_OP_fma, d, beside(s, p, by), beside(s, p, bias))
+                : nd__step2(s, ND_OP_multiply, d, beside(s, p, by));
 }
 
 /* running = (1 - momentum)*running + momentum*times*now */
@@ -149,9 +151,7 @@ nd_status nd_batch_norm(const nd_array *a, const nd_array *scale, const nd_array
     nd_array *by = inverse_deviation(&s, &p, variance);
     if (scale)
         by = nd__step2(&s, ND_OP_multiply, by, nd__step_cast(&s, scale, p.wide));
-    r = by_running(&s, &p, a, mean, by);
-    if (bias)
-        r = nd__step2(&s, ND_OP_add, r, beside(&s, &p, bias));
+    r = by_running(&s, &p, a, mean, by, bias);
     r = nd__step_cast(&s, r, p.dtype);
     return nd__steps_end(&s, p.name, r, out);
 }
@@ -188,7 +188,7 @@ static void by_running_grads(nd_steps *s, const batching *p, const nd_array *g, 
         r[0] = nd__step_cast(s, r[0], p->dtype);
     }
     if (out[1]) {
-        r[1] = nd__step2(s, ND_OP_multiply, g, by_running(s, p, a, mean, inverse));
+        r[1] = nd__step2(s, ND_OP_multiply, g, by_running(s, p, a, mean, inverse, NULL));
         r[1] = nd__step_cast(s, nd__step_sum(s, r[1], p->axes, 0), p->dtype);
     }
     if (out[2])

@@ -342,12 +342,39 @@ static nd_status start_grad_weight(const nd_array *x, const nd_array *grad, int 
 
 /* ---- the functions ---- */
 
+/* Whether the axis of the channels is innermost in memory, and not because there is no other order. */
+static bool has_last(const nd_array *x, int channels)
+{
+    int64_t step = x->shape[channels];
+    bool fits = step > 1 && x->stride[channels] == 1, other = false;
+    for (int d = x->ndim - 1; d >= 0; d--) {
+        if (d == channels || x->shape[d] == 1)
+            continue;
+        fits = fits && x->stride[d] == step;
+        other = other || d > channels;
+        step *= x->shape[d];
+    }
+    return fits && other;
+}
+
+/* A new result has channels last where x, which was checked, has; the weight has them on its axis 1. */
+static nd_status into_new(convolving *p, nd_status status, const nd_array *x, bool weight,
+                          nd_array **out)
+{
+    if (status == ND_OK) {
+        const int channels = x->ndim - p->rank - 1;
+        if (has_last(x, channels))
+            p->of.inner = weight ? 1 : channels;
+    }
+    return nd__into_new(&p->of, status, out);
+}
+
 nd_status nd_conv(const nd_array *x, const nd_array *weight, const nd_array *bias,
                   const nd_conv_opts *opts, nd_array **out)
 {
     convolving p;
     ND_OUT("conv", 4, out, NULL);
-    return nd__into_new(&p.of, start_conv(x, weight, bias, opts, &p), out);
+    return into_new(&p, start_conv(x, weight, bias, opts, &p), x, false, out);
 }
 
 nd_status nd_conv_into(const nd_array *x, const nd_array *weight, const nd_array *bias,
@@ -362,7 +389,7 @@ nd_status nd_conv_transpose(const nd_array *x, const nd_array *weight, const nd_
 {
     convolving p;
     ND_OUT("conv_transpose", 4, out, NULL);
-    return nd__into_new(&p.of, start_transpose(x, weight, bias, opts, &p), out);
+    return into_new(&p, start_transpose(x, weight, bias, opts, &p), x, false, out);
 }
 
 nd_status nd_conv_transpose_into(const nd_array *x, const nd_array *weight, const nd_array *bias,
@@ -378,7 +405,7 @@ nd_status nd_conv_grad_input(const nd_array *grad, const nd_array *weight, int n
     convolving p;
     ND_OUT("conv_grad_input", 5, out, NULL);
     ND_NEED_LIST("conv_grad_input", 3, ndim, shape);
-    return nd__into_new(&p.of, start_grad_input(grad, weight, ndim, shape, opts, &p), out);
+    return into_new(&p, start_grad_input(grad, weight, ndim, shape, opts, &p), grad, false, out);
 }
 
 nd_status nd_conv_grad_input_into(const nd_array *grad, const nd_array *weight,
@@ -395,7 +422,7 @@ nd_status nd_conv_grad_weight(const nd_array *x, const nd_array *grad, int ndim,
     convolving p;
     ND_OUT("conv_grad_weight", 5, out, NULL);
     ND_NEED_LIST("conv_grad_weight", 3, ndim, shape);
-    return nd__into_new(&p.of, start_grad_weight(x, grad, ndim, shape, opts, &p), out);
+    return into_new(&p, start_grad_weight(x, grad, ndim, shape, opts, &p), x, true, out);
 }
 
 nd_status nd_conv_grad_weight_into(const nd_array *x, const nd_array *grad,

@@ -76,10 +76,26 @@ static void end(nd_operation *of)
     nd__scope_leave(&of->scope);
 }
 
+/* Of an array that nobody has yet. */
+static void put_innermost(nd_array *r, int axis)
+{
+    int64_t step = r->shape[axis];
+    r->stride[axis] = 1;
+    for (int d = r->ndim - 1; d >= 0; d--)
+        if (d != axis) {
+            r->stride[d] = step;
+            step *= r->shape[d];
+        }
+    if (!nd__is_c_order(r->ndim, r->shape, r->stride))
+        r->flags &= ~(uint32_t)ND_FLAG_CONTIGUOUS;
+}
+
 static nd_status run_into_new(const nd_operation *of, nd_array **out)
 {
     nd_array *r = NULL;
     ND_RETURN_IF(nd__array_alloc(of->name, of->device, of->result, of->ndim, of->shape, &r));
+    if (of->inner > 0 && r->size > 0)
+        put_innermost(r, of->inner);
     nd_status status = of->run(of, r);
     if (status != ND_OK || !of->stored)
         return nd__hand_over(status, r, out);

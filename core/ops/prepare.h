@@ -34,6 +34,7 @@ struct nd_operation {
     bool dense;       /* run takes a dst in C order alone */
     nd_scope scope;
     int ndim;                        /* of the result */
+    int inner;                       /* its axis that is innermost in new memory; 0: the last one */
     const nd_array *in[ND_OPERANDS]; /* as the kernel takes them; NULL: none at that place */
     nd_array *owned[ND_OPERANDS];    /* casts and copies of operands; NULL: the caller's own */
     int64_t shape[ND_MAX_NDIM];      /* of the result */

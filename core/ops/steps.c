@@ -62,6 +62,12 @@ nd_array *nd__step_from_scalar(nd_steps *s, nd_op op, nd_scalar a, const nd_arra
     return apply(s, op, args, 2);
 }
 
+nd_array *nd__step3(nd_steps *s, nd_op op, const nd_array *a, const nd_array *b, const nd_array *c)
+{
+    const nd_arg args[3] = {nd_array_arg(a), nd_array_arg(b), nd_array_arg(c)};
+    return apply(s, op, args, 3);
+}
+
 nd_array *nd__step_where(nd_steps *s, const nd_array *mask, nd_arg yes, nd_arg no)
 {
     const nd_arg args[3] = {nd_array_arg(mask), yes, no};

@@ -51,6 +51,7 @@ nd_status nd__steps_end(nd_steps *s, const char *op, nd_array *result, nd_array 
  * has made, is never reached. */
 nd_array *nd__step1(nd_steps *s, nd_op op, const nd_array *a);
 nd_array *nd__step2(nd_steps *s, nd_op op, const nd_array *a, const nd_array *b);
+nd_array *nd__step3(nd_steps *s, nd_op op, const nd_array *a, const nd_array *b, const nd_array *c);
 nd_array *nd__step_scalar(nd_steps *s, nd_op op, const nd_array *a, nd_scalar b);
 nd_array *nd__step_from_scalar(nd_steps *s, nd_op op, nd_scalar a, const nd_array *b);
 nd_array *nd__step_where(nd_steps *s, const nd_array *mask, nd_arg yes, nd_arg no);

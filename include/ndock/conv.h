@@ -4,8 +4,8 @@
  *
  * Images are (n, c, s...) with one to three axes s, or (c, s...), one image; weights (o, c/groups,
  * k...). Along an axis of extent s the result has (s + 2*padding - dilation*(k - 1) - 1)/stride + 1
- * elements, rounded down. Arrays may lie in memory as they like: channels last is a matter of
- * strides, and costs no copy; results of the functions without _into are in C order.
+ * elements, rounded down. Arrays may lie in memory as they like: channels last needs no copy. New
+ * results have channels last where the first operand has, else they are in C order.
  *
  * dtypes: floating; bool and integers count as f64. Halves are summed in f32. Sums are the same,
  * bit for bit, for every number of threads.

@@ -245,9 +245,10 @@ static void random_geometry(trial *t)
     t->one_image = random_below(8) == 0;
     t->n = t->one_image ? 1 : random_below(10) ? 1 + random_below(3) : 0;
     const bool depthwise = random_below(4) == 0;
-    t->groups = depthwise ? 1 + random_below(9) : 1 + random_below(3);
+    const bool many = depthwise && random_below(4) == 0; /* vectors of single channels */
+    t->groups = many ? 8 * (2 + random_below(4)) : 1 + random_below(depthwise ? 9 : 3);
     t->c = depthwise ? 1 : 1 + random_below(random_below(6) ? 4 : 20);
-    t->o = depthwise ? 1 + random_below(2) : 1 + random_below(random_below(6) ? 4 : 20);
+    t->o = many ? 1 : depthwise ? 1 + random_below(2) : 1 + random_below(random_below(6) ? 4 : 20);
     for (int d = 0; d < 3; d++)
         if (d < 3 - t->rank) {
             t->kernel[d] = t->stride[d] = t->dilation[d] = t->image[d] = t->grid[d] = 1;

@@ -5,7 +5,7 @@
 #include "tests/cuda/forms.h"
 #include "tests/cuda/stubs.h"
 
-enum { TRIALS = 40, TRIALS_SLICE = 12 };
+enum { TRIALS = 48, TRIALS_SLICE = 12 };
 enum { FORWARD, TRANSPOSED, INPUT, WEIGHT, KINDS };
 static const char *const names[KINDS] = {"conv", "conv_transpose", "conv_grad_input",
                                          "conv_grad_weight"};
@@ -22,11 +22,12 @@ typedef struct {
 static void random_axis(trial *t, int d, int three)
 {
     t->kernel[d] = three ? 3 : 1 + below(3);
-    t->stride[d] = three && t->kind == INPUT ? 1 : 1 + below(2);
+    t->stride[d] = three && t->kind == INPUT ? 1 : 1 + (below(three ? 3 : 2) > 0);
     t->dilation[d] = three ? 1 : 1 + below(2);
     t->padding[d] = three ? 1 : below(3);
     const int64_t reach = t->dilation[d] * (t->kernel[d] - 1) + 1;
-    t->image[d] = three ? t->stride[d] * (d == 2 ? 8 : 1 + below(3)) : reach + below(7);
+    t->image[d] =
+        three ? t->stride[d] * (d == 2 ? (three == 2 ? 6 : 8) : 1 + below(3)) : reach + below(7);
     if (t->o.padding_mode == ND_PADDING_SAME) {
         t->stride[d] = 1;
         t->grid[d] = t->image[d];
@@ -46,12 +47,36 @@ static void point_axis(trial *t, int d)
 
 static void random_trial(trial *t, int kind)
 {
+    static int cycle[KINDS]; /* of depthwise ones */
+    static int turn;         /* of wide ones, which take layouts and vectors by turns */
     static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
-    const int point = below(4) == 0, depthwise = !point && below(2), three = depthwise && below(2);
+    const int point = below(4) == 0, depthwise = !point && below(2);
+    const int way =
+        depthwise ? cycle[kind]++ % 4 : -1; /* single channels in planes, in odd rows of halves, */
+    const int three = way == 0 || way == 2 ? 1 : way == 1 ? 2 : 0;
+    const int beside = way == 2 || (way == 3 && below(2));  /* in whole vectors, or a few */
+    const int wide = !point && !depthwise && below(3) == 0; /* whose windows are unfolded */
     *t = (trial){.kind = kind, .dtype = dtypes[below(3)], .n = 1 + below(2), .lead = (int)below(3)};
     t->o.groups = depthwise ? 2 + below(3) : point ? 1 : 1 + below(2);
     t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
     t->ci = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(6));
+    if (three == 2) {
+        t->dtype = ND_BF16;
+        t->lead = 1;
+    }
+    if (wide) {
+        turn++;
+        t->dtype = dtypes[below(2)];
+        t->o.groups = 1;
+        t->co = (kind == FORWARD ? 128 : 64) + below(8);
+        t->ci = turn & 1 ? 4 : 3;
+        t->lead = t->lead ? t->lead : 1;
+        t->n = 1;
+    }
+    if (beside) {
+        t->ci = t->co = t->o.groups = 8 * (1 + below(2));
+        t->lead = t->lead ? t->lead : 1;
+    }
     t->bias = kind <= TRANSPOSED && below(2);
     t->o.padding_mode =
         kind != TRANSPOSED && !point && below(5) == 0 ? ND_PADDING_SAME : ND_PADDING_GIVEN;
@@ -63,7 +88,7 @@ static void random_trial(trial *t, int kind)
         else if (d >= t->lead)
             random_axis(t, d, three);
     }
-    if (kind == WEIGHT && below(3) == 0) /* long sums are cut */
+    if (kind == WEIGHT && below(3) == 0 && !beside) /* long sums are cut */
         t->n = 40;
     int64_t x[5] = {t->n, t->ci}, w[5] = {t->co, t->ci / t->o.groups}, y[5] = {t->n, t->co};
     for (int d = t->lead, to = 2; d < 3; d++, to++) {
@@ -71,10 +96,15 @@ static void random_trial(trial *t, int kind)
         w[to] = t->kernel[d];
         y[to] = t->grid[d];
     }
-    const int plain = below(2) == 0;
-    t->x = form_of(t->dtype, 5 - t->lead, x, plain ? PLANES : (int)below(LAYOUTS));
-    t->w = form_of(t->dtype, 5 - t->lead, w, plain ? PLANES : (int)below(LAYOUTS));
-    t->y = form_of(t->dtype, 5 - t->lead, y, plain ? PLANES : (int)below(LAYOUTS));
+    const int last = beside || (wide && turn & 2),
+              alike = last || three || below(4) < (three || wide ? 3 : 2);
+    form *const f[3] = {&t->x, &t->w, &t->y};
+    const int64_t *const shape[3] = {x, w, y};
+    for (int i = 0; i < 3; i++)
+        *f[i] = form_of(t->dtype, 5 - t->lead, shape[i],
+                        last    ? BESIDE
+                        : alike ? PLANES
+                                : (int)below(LAYOUTS));
     t->b = form_of(t->dtype, 1, kind == TRANSPOSED ? &t->ci : &t->co, PLANES);
 }
 
@@ -167,8 +197,8 @@ static int one_trial(int kind)
 
 static int look(void)
 {
-    int (*idle)(const char **name), done = 0;
-    const char *first = "";
+    int (*idle)(const char *name[2]), done = 0;
+    const char *ends[2] = {"", ""};
     if (nd_device_get("cuda:0", &devices[0]) != ND_OK ||
         nd_device_get("cpu", &devices[1]) != ND_OK) {
         puts(nd_last_error()->message);
@@ -179,8 +209,8 @@ static int look(void)
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *(void **)&idle = library ? dlsym(library, "stub_conv_idle") : NULL;
     printf("computed: %d\n", done);
-    const int left = idle ? idle(&first) : -1;
-    printf("idle: %d %s\n", left, first);
+    const int left = idle ? idle(ends) : -1;
+    printf("idle: %d %s %s\n", left, ends[0], ends[1]);
     printf("cuDNN: %d\n", counted("libcudnn.so.9", "stub_convolutions"));
     printf("cuBLASLt: %d\n", counted("libcublasLt.so.13", "stub_products"));
     return 0;
@@ -200,8 +230,8 @@ static void with(int what)
 static void own_kernels(void)
 {
     with(NO_CUDNN | NO_BLASLT);
-    if (trials == TRIALS &&
-        !has_text(answer, "idle: 2 conv_finish_grid_F32\n", "each kernel was run"))
+    if (trials == TRIALS && !has_text(answer, "idle: 7 unfold_beside_F32 conv_finish_image_F32\n",
+                                      "each kernel was run"))
         diag("%s", answer);
 }
 
@@ -210,6 +240,9 @@ static void by_libraries(void)
     with(0);
     ok(!strstr(answer, "cuDNN: -1") && !strstr(answer, "cuDNN: 0"), "cuDNN was asked");
     ok(!strstr(answer, "cuBLASLt: -1") && !strstr(answer, "cuBLASLt: 0"), "cuBLASLt was asked");
+    if (trials == TRIALS && !ok(!strstr(answer, "fold_beside") && !strstr(answer, "conv_finish"),
+                                "each kernel was run that goes with them"))
+        diag("%s", answer);
 }
 
 int main(int argc, char **argv)

@@ -7,7 +7,7 @@
 enum { MOST_THREADS = 256, STACK = 128 << 10, SHARED = 227 << 10 };
 
 struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
-alignas(16) char emulated_shared[SHARED];
+alignas(32) char emulated_shared[SHARED];
 
 static ucontext_t scheduler, contexts[MOST_THREADS];
 static char *stacks;

@@ -26,7 +26,7 @@ void emulated_next_exchange(void);
 #define __device__
 #define __shared__ static
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __grid_constant__
 #define threadIdx emulated_thread
 #define blockIdx emulated_block

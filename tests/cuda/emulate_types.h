@@ -4,6 +4,7 @@
 #ifndef NDOCK_TESTS_CUDA_EMULATE_TYPES_H
 #define NDOCK_TESTS_CUDA_EMULATE_TYPES_H
 #define NDOCK_CUDA_TYPES_CUH
+#define NDOCK_CUDA_MATH_HW_CUH
 #include <math.h>
 #include <ndock/plugin.h>
 #include <string.h>
@@ -50,6 +51,10 @@ static inline float __fmaf_rn(float a, float b, float c)
 static inline double __fma_rn(double a, double b, double c)
 {
     return fma(a, b, c);
+}
+template <class C> static inline C cm_larger(C a, C b)
+{
+    return b > a || b != b ? b : a;
 }
 static inline float __fdiv_rn(float a, float b)
 {

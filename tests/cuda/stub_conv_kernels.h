@@ -10,5 +10,11 @@ namespace threads
 #include "conv/depthwise.cu"
 }
 #undef CONV_KERNEL
+namespace windows
+{
+#include "conv/windows.cu"
+}
+#undef CONV_KERNEL
 using namespace products;
 using namespace threads;
+using namespace windows;

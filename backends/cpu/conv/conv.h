@@ -48,7 +48,7 @@ typedef struct {
 /* Sums of the positions of `rows` rows, n of each, for up to CV_PLANE_OUTS channels of the result: tap t
  * of position i of row r meets packed[r*row_step + offset[t] + i]; weights are tap by tap, of all channels
  * side by side. */
-enum { CV_PLANE_OUTS = 4 };
+enum { CV_PLANE_OUTS = 4, CV_PLANE_PHASES = 16 /* whose taps are kept */ };
 typedef struct {
     int64_t n, rows, row_step, pitch, taps;
     const void *packed, *weight;
@@ -72,15 +72,34 @@ typedef struct {
     const int64_t *offset;
     double *sums;
 } cv_dots;
+/* Sums of `pixels` pixels of n channels that lie side by side: tap t of a pixel and the next are `step` apart
+ * from x[t] on, its weights for all channels are in weight[t]. Sums are `pitch` apart. */
+enum { CV_BESIDE_PIXELS = 4, CV_BESIDE_ALONG = 7 };
+typedef struct {
+    int64_t n, pixels, taps, step, pitch;
+    int64_t
+        along; /* taps in a row, of which each meets the element `step` behind the last one's; 0: other */
+    const void *const *x, *const *weight;
+    void *sum;
+} cv_beside;
+/* sum[c] += the inner product over the pixels of x and g, `step` and `pitch` from pixel to pixel. Where there
+ * are CV_DOT_ALONG taps, not one, the sums of the next are `sums` further, and its x a pixel. */
+enum { CV_DOT_ALONG = 3 };
+typedef struct {
+    int64_t n, pixels, step, pitch, taps, sums;
+    const void *x, *g;
+    double *sum;
+} cv_beside_dot;
 typedef struct {
     cv_pack_fn pack[NDP_DTYPE_END];
     void (*dots[NDP_DTYPE_END])(const cv_dots *d);
     void (*plane[NDP_DTYPE_END])(const cv_plane *p, int outs);
     void (*spread[NDP_DTYPE_END])(const cv_spread *s);
-    /* Row by row and tap by tap sum[i] += weight[row][k] * row[i*scale + origin + k*move]. Then
-     * sum[i] += weight[i]*x[i]. By the dtype of sums. */
+    void (*beside[NDP_DTYPE_END])(const cv_beside *b);
+    void (*beside_dot[NDP_DTYPE_END])(const cv_beside_dot *d);
+    /* Row by row and tap by tap sum[i] += weight[row][k] * row[i*scale + origin + k*move]. By the dtype of
+     * sums. */
     void (*taps[NDP_DTYPE_END])(void *sum, const cv_taps *t);
-    void (*channels[NDP_DTYPE_END])(void *sum, const void *x, const void *weight, int64_t n);
 } cv_isa;
 CPU_ISA_DECLARE(extern const cv_isa, cpu_conv_isa);
 
@@ -146,6 +165,9 @@ int64_t cv_phase(const cv_plan *p, int64_t phase, nd_window_axis axis[3]);
 /* ---- depthwise.c ---- */
 void cv_depthwise(cv_run *r);
 
+/* ---- beside.c ---- */
+void cv_beside_rows(cv_run *r);
+
 /* ---- plane.c ---- */
 int cv_is_plane(const cv_plan *p);
 void cv_plane_plan(cv_plan *p);
@@ -161,11 +183,19 @@ void cv_plane_offsets(const cv_plan *p, int64_t *offset);
 void cv_plane_pack(const cv_plan *p, int64_t image, int64_t group, char *packed);
 
 /* ---- weight_plane.c ---- */
-/* Fills in the plan of the convolution whose weight is wanted. 0: its groups have many channels. */
-int cv_weight_planes(cv_plan *f, const ndp_call *call);
+/* The convolution whose weight is wanted. */
+void cv_weight_plan(cv_plan *f, const ndp_call *call);
+/* Fills in the rest of its plan. 0: its groups have many channels. */
+int cv_weight_planes(cv_plan *f);
 /* The sums (co, ci, taps) of a group over some images. */
 void cv_weight_part(const cv_plan *f, int64_t group, int64_t first, int64_t end, char *slot,
                     char *sums);
+
+/* ---- weight_beside.c ---- */
+/* Of the convolution whose weight is wanted: whether its channels lie side by side; bytes of scratch. */
+int cv_weight_is_beside(const cv_plan *f);
+int64_t cv_weight_beside_bytes(const cv_plan *f);
+void cv_weight_beside(const cv_plan *f, const ndp_view *out, void *scratch);
 
 /* ---- weight.c: the gradient for the weight ---- */
 uint64_t cv_weight_scratch(const ndp_call *call);

@@ -113,6 +113,13 @@ static inline int cv_tap_row(const cv_gather *g, const cv_tap *t, const cv_lane_
 
 #define CV_NAME f32
 #define CV_T float
+#include "conv/beside_tmpl.h"
+#define CV_NAME f64
+#define CV_T double
+#include "conv/beside_tmpl.h"
+
+#define CV_NAME f32
+#define CV_T float
 #include "conv/plane_tmpl.h"
 #define CV_NAME f64
 #define CV_T double
@@ -136,5 +143,6 @@ const cv_isa CPU_ISA_FN(cpu_conv_isa) = {
              [NDP_F32] = cv_pack_f32,
              [NDP_F64] = cv_pack_f64},
     .taps = {[NDP_F32] = cv_taps_f32, [NDP_F64] = cv_taps_f64},
-    .channels = {[NDP_F32] = cv_channels_f32, [NDP_F64] = cv_channels_f64},
+    .beside = {[NDP_F32] = cv_beside_f32, [NDP_F64] = cv_beside_f64},
+    .beside_dot = {[NDP_F32] = cv_beside_dot_f32, [NDP_F64] = cv_beside_dot_f64},
 };

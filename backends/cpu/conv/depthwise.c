@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Convolutions whose channels read one or few others each, without matrices: a row of sums at a
- * time, of positions along the last axis, or of channels where these lie side by side. */
+ * time, of positions along the last axis; beside.c has those whose channels lie side by side. */
 #include <string.h>
 #include "conv/conv.h"
-
-/* ---- rows of positions ---- */
 
 typedef struct {
     const cv_run *r;
@@ -164,92 +162,13 @@ static void run_planes(void *ctx, int64_t begin, int64_t end)
     cpu_slot_give(r->busy, s);
 }
 
-/* ---- rows of channels ---- */
-
-/* Weights as (taps, channels), in the type of the sums. */
-static void pack_taps(const cv_run *r)
-{
-    const cv_plan *p = r->p;
-    const int64_t taps = cv_product(p->kernel), size = ndp_dtype_size(p->w_dtype);
-    const int64_t step = p->backward ? p->w_in : p->w_out;
-    for (int64_t t = 0; t < taps; t++) {
-        const int64_t offset = t % p->kernel[2] * p->w_space[2] +
-                               t / p->kernel[2] % p->kernel[1] * p->w_space[1] +
-                               t / p->kernel[2] / p->kernel[1] * p->w_space[0];
-        p->k->load[p->w_dtype](p->weight + offset * size, 0, step, 1, p->groups,
-                               r->packed + t * p->groups * p->k->element);
-    }
-}
-
-static void sum_channels(const cv_run *r, const nd_window_axis axis[3], int64_t image,
-                         const int64_t at[3], char *sums)
-{
-    const cv_plan *p = r->p;
-    const int64_t size = p->k->element;
-    memset(sums, 0, (size_t)(p->groups * size));
-    for (int64_t i = 0; i < axis[0].taps; i++)
-        for (int64_t j = 0; j < axis[1].taps; j++)
-            for (int64_t k = 0; k < axis[2].taps; k++) {
-                const int64_t tap[3] = {i, j, k};
-                int64_t offset = image * p->source.image, number = 0, inside = 1;
-                for (int d = 0; d < 3; d++) {
-                    int64_t e = at[d] * axis[d].scale + axis[d].origin + tap[d] * axis[d].move;
-                    inside &= e >= 0 && e < p->source.extent[d];
-                    offset += e * p->source.space[d];
-                    number = number * p->kernel[d] + axis[d].tap + tap[d] * axis[d].tap_step;
-                }
-                if (inside)
-                    p->isa->channels[p->k->dtype](sums, p->source.data + offset * p->source.size,
-                                                  r->packed + number * p->groups * size, p->groups);
-            }
-}
-
-/* Tasks count rows of the result, of all images. */
-static void run_rows(void *ctx, int64_t begin, int64_t end)
-{
-    const cv_run *r = ctx;
-    const cv_plan *p = r->p;
-    const int s = cpu_slot_take(r->busy, r->n_slots);
-    char *slot = r->slots + s * p->slot_bytes, *sums = slot + p->slot_sums,
-         *bias = slot + p->slot_image;
-    const int64_t *extent = p->out.extent;
-    const mm_scale scale = {.f_alpha = 1};
-    if (p->bias)
-        p->k->load[p->out.dtype](p->bias, 0, p->bias_stride, 1, p->groups, bias);
-    for (int64_t task = begin; task < end; task++)
-        for (int64_t w = 0; w < extent[2]; w++) {
-            const int64_t e[3] = {task / extent[1] % extent[0], task % extent[1], w};
-            const int64_t image = task / extent[1] / extent[0];
-            int64_t phase = 0, at[3], offset = image * p->out.image;
-            nd_window_axis axis[3];
-            for (int d = 0; d < 3; d++) {
-                phase = phase * p->phases[d] + (p->backward ? e[d] % p->stride[d] : 0);
-                at[d] = p->backward ? e[d] / p->stride[d] : e[d];
-                offset += e[d] * p->out.space[d];
-            }
-            cv_phase(p, phase, axis);
-            sum_channels(r, axis, image, at, sums);
-            if (p->bias)
-                p->k->combine(sums, p->groups, &scale, NULL, bias);
-            if (p->epilogue)
-                p->epilogue((char *const[]){sums, sums}, p->groups);
-            p->k->save[p->out.dtype](sums, p->groups, p->out.data + offset * p->out.size, 1);
-        }
-    cpu_slot_give(r->busy, s);
-}
-
 void cv_depthwise(cv_run *r)
 {
     const cv_plan *p = r->p;
-    const int64_t taps = p->ci * p->most_taps + 1, line = p->out.extent[2];
-    if (p->by_channels) {
-        const int64_t work = p->groups * line * taps;
-        pack_taps(r);
-        cpu_parallel(p->images * p->out.extent[0] * p->out.extent[1], 1 + 65536 / (work + 1),
-                     run_rows, r);
-    } else {
-        const int64_t phases = cv_product(p->phases);
-        const int64_t work = cv_product(p->out.extent) / phases * taps;
+    const int64_t phases = cv_product(p->phases);
+    const int64_t work = cv_product(p->out.extent) / phases * (p->ci * p->most_taps + 1);
+    if (p->by_channels)
+        cv_beside_rows(r);
+    else
         cpu_parallel(p->images * p->groups * p->co * phases, 1 + 65536 / (work + 1), run_planes, r);
-    }
 }

@@ -135,7 +135,7 @@ static void plan_scratch(cv_plan *p)
         p->slot_image = take(p, cv_plane_packed(p));
         p->slot_row = take(p, (p->out.extent[2] + p->kernel[2]) * size);
         p->slot_weights = take(p, most_k * CV_PLANE_OUTS * size);
-        p->slot_offsets = take(p, most_k * (int64_t)sizeof(int64_t));
+        p->slot_offsets = take(p, most_k * CV_PLANE_PHASES * (int64_t)sizeof(int64_t));
         return;
     }
     if (p->depthwise) {
@@ -143,10 +143,11 @@ static void plan_scratch(cv_plan *p)
         const int64_t row = p->source.extent[2] > width ? p->source.extent[2] : width;
         p->packed = p->by_channels ? p->groups * cv_product(p->kernel) * size : 0;
         p->packed_bytes = mm_round_up(p->packed, 64);
-        p->slot_sums = take(p, width * size);
+        p->slot_sums = take(p, (p->by_channels ? p->out.extent[2] : 1) * width * size);
         p->slot_row = take(p, row * size);
         p->slot_image = take(p, width * size);
-        p->slot_weights = take(p, most_k * 8);
+        p->slot_weights = take(p, most_k * (p->by_channels ? 4 * (int64_t)sizeof(void *) : 8));
+        p->slot_offsets = take(p, p->by_channels ? most_k * (int64_t)sizeof(int64_t) : 0);
         return;
     }
     p->packed = mm_round_up(p->co, weights_across) * most_k * size;

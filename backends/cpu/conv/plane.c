@@ -72,12 +72,20 @@ void cv_plane_plan(cv_plan *p)
 
 /* ---- a tile: rows of an image's group ---- */
 
+/* Positions and taps of a phase; where each tap meets a tile's first position. */
+typedef struct {
+    nd_window_axis axis[3];
+    int64_t *offset;
+    int none;
+} phase_taps;
+
 typedef struct {
     const cv_plan *p;
     int64_t image, group, from, end; /* positions down */
     span rows, columns;
     char *packed, *sums, *row, *weights;
     int64_t *offset;
+    phase_taps phase[CV_PLANE_PHASES];
 } tile;
 
 int64_t cv_plane_pitch(const cv_plan *p)
@@ -150,29 +158,38 @@ static int64_t tap_offset(const tile *t, const nd_window_axis axis[3], int64_t c
            e / scale;
 }
 
-/* Where each tap of a phase meets the first position, and its weights for `outs` channels from o on,
- * side by side. */
-static void take_taps(const tile *t, const nd_window_axis axis[3], int64_t o, int outs)
+/* What tiles of other images and groups that begin there have in common. */
+static void take_phase(tile *t, int64_t number, phase_taps *phase)
+{
+    const cv_plan *p = t->p;
+    int64_t *offset = phase->offset;
+    phase->none = cv_phase(p, number, phase->axis) < 0;
+    for (int64_t c = 0; c < p->ci && !phase->none; c++)
+        for (int64_t i = 0; i < phase->axis[1].taps; i++)
+            for (int64_t j = 0; j < phase->axis[2].taps; j++)
+                *offset++ = tap_offset(t, phase->axis, c, i, j);
+}
+
+/* The weights of a phase's taps for `outs` channels from o on, side by side. */
+static void take_weights(const tile *t, const nd_window_axis axis[3], int64_t o, int outs)
 {
     const cv_plan *p = t->p;
     const int64_t size = p->k->element;
     const int64_t group = t->group * (p->backward ? p->ci * p->w_in : p->co * p->w_out);
     int64_t tap = 0;
     for (int64_t c = 0; c < p->ci; c++)
-        for (int64_t i = 0; i < axis[1].taps; i++, tap += axis[2].taps) {
-            for (int64_t j = 0; j < axis[2].taps; j++)
-                t->offset[tap + j] = tap_offset(t, axis, c, i, j);
+        for (int64_t i = 0; i < axis[1].taps; i++, tap += axis[2].taps)
             for (int k = 0; k < outs; k++) {
                 const int64_t at = group + c * p->w_in + (o + k) * p->w_out +
                                    (axis[1].tap + i * axis[1].tap_step) * p->w_space[1] +
                                    axis[2].tap * p->w_space[2];
+                char *to = t->weights + (tap * outs + k) * size;
                 p->k->load[p->w_dtype](p->weight + at * ndp_dtype_size(p->w_dtype), 0,
-                                       axis[2].tap_step * p->w_space[2], 1, axis[2].taps, t->row);
-                for (int64_t j = 0; j < axis[2].taps; j++)
-                    memcpy(t->weights + ((tap + j) * outs + k) * size, t->row + j * size,
-                           (size_t)size);
+                                       axis[2].tap_step * p->w_space[2], 1, axis[2].taps,
+                                       outs == 1 ? to : t->row);
+                for (int64_t j = 0; j < axis[2].taps && outs > 1; j++)
+                    memcpy(to + j * outs * size, t->row + j * size, (size_t)size);
             }
-        }
 }
 
 static void finish_row(const tile *t, const nd_window_axis *along, char *sums, char *result,
@@ -191,23 +208,44 @@ static void finish_row(const tile *t, const nd_window_axis *along, char *sums, c
         p->k->save[p->out.dtype](sums, along->n, result, along->step * p->out.space[2]);
 }
 
+/* Rows of n sums, of the result's dtype, to elements `step` apart. */
+static void scatter_rows(const cv_plane *plane, const void *sums, char *result, int64_t size,
+                         int64_t step, int64_t down)
+{
+    for (int64_t r = 0; r < plane->rows; r++)
+        if (size == 4) {
+            const float *from = (const float *)sums + r * plane->pitch;
+            float *to = (float *)result + r * down;
+            for (int64_t i = 0; i < plane->n; i++)
+                to[i * step] = from[i];
+        } else {
+            const double *from = (const double *)sums + r * plane->pitch;
+            double *to = (double *)result + r * down;
+            for (int64_t i = 0; i < plane->n; i++)
+                to[i * step] = from[i];
+        }
+}
+
 /* Some channels of the result for the positions of one phase, straight into the result where its elements
  * are sums and lie side by side. */
-static void compute(const tile *t, const nd_window_axis axis[3], int64_t o, int outs, int none)
+static void compute(const tile *t, const phase_taps *phase, int64_t o, int outs)
 {
     const cv_plan *p = t->p;
+    const nd_window_axis *axis = phase->axis;
     const int64_t size = p->k->element, end = t->end < axis[1].n ? t->end : axis[1].n;
     const int64_t down = axis[1].step * p->out.space[1];
-    const int direct = mm_is_native(p->k, p->out.dtype) && axis[2].step * p->out.space[2] == 1;
+    const int64_t across = axis[2].step * p->out.space[2];
+    const int native = mm_is_native(p->k, p->out.dtype), direct = native && across == 1;
+    const int plain = native && !p->bias && !p->epilogue;
     char *result[CV_PLANE_OUTS];
     cv_plane plane = {.n = axis[2].n,
                       .rows = end - t->from,
                       .row_step = axis[1].scale * cv_plane_pitch(p),
                       .pitch = direct ? down : mm_round_up(axis[2].n, 16),
                       .packed = t->packed,
-                      .offset = t->offset,
+                      .offset = phase->offset,
                       .weight = t->weights,
-                      .taps = none ? 0 : p->ci * axis[1].taps * axis[2].taps};
+                      .taps = phase->none ? 0 : p->ci * axis[1].taps * axis[2].taps};
     if (plane.rows <= 0 || plane.n == 0)
         return;
     for (int k = 0; k < outs; k++) {
@@ -218,12 +256,12 @@ static void compute(const tile *t, const nd_window_axis axis[3], int64_t o, int 
                               p->out.size;
         plane.sum[k] = direct ? result[k] : t->sums + k * plane.rows * plane.pitch * size;
     }
-    if (!none)
-        take_taps(t, axis, o, outs);
+    if (!phase->none)
+        take_weights(t, axis, o, outs);
     p->isa->plane[p->k->dtype](&plane, outs);
-    if (direct && !p->bias && !p->epilogue)
-        return;
-    for (int k = 0; k < outs; k++)
+    for (int k = 0; k < outs && plain && !direct; k++)
+        scatter_rows(&plane, plane.sum[k], result[k], size, across, down);
+    for (int k = 0; k < outs && !plain; k++)
         for (int64_t r = 0; r < plane.rows; r++)
             finish_row(t, &axis[2], (char *)plane.sum[k] + r * plane.pitch * size,
                        result[k] + r * down * p->out.size, o + k);
@@ -239,6 +277,39 @@ int64_t cv_plane_packed(const cv_plan *p)
     return (p->ci * p->packed_rows * cv_plane_pitch(p) + SLACK) * p->k->element;
 }
 
+/* What does not change while tiles begin where the last one did. */
+static void begin_at(tile *t, int64_t from)
+{
+    const cv_plan *p = t->p;
+    const int64_t phases = cv_product(p->phases);
+    if (from == t->from)
+        return;
+    t->from = from;
+    t->end = from + p->tile_p;
+    t->rows = span_of(p, 1, t->from, t->end);
+    t->columns = span_of(p, 2, 0, p->out.extent[2]);
+    for (int64_t i = 0; i < phases && phases <= CV_PLANE_PHASES; i++) {
+        t->phase[i].offset = t->offset + i * p->ci * p->most_taps;
+        take_phase(t, i, &t->phase[i]);
+    }
+}
+
+static void run_tile(tile *t)
+{
+    const cv_plan *p = t->p;
+    const int64_t phases = cv_product(p->phases);
+    pack_source(t);
+    for (int64_t i = 0; i < phases; i++) {
+        phase_taps *phase = &t->phase[phases <= CV_PLANE_PHASES ? i : 0];
+        if (phases > CV_PLANE_PHASES) {
+            phase->offset = t->offset;
+            take_phase(t, i, phase);
+        }
+        for (int64_t o = 0; o < p->co; o += CV_PLANE_OUTS)
+            compute(t, phase, o, (int)(p->co - o < CV_PLANE_OUTS ? p->co - o : CV_PLANE_OUTS));
+    }
+}
+
 /* Tasks count tiles of groups of images. */
 static void run_tiles(void *ctx, int64_t begin, int64_t end)
 {
@@ -246,29 +317,20 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
     const cv_plan *p = r->p;
     const int s = cpu_slot_take(r->busy, r->n_slots);
     char *slot = r->slots + s * p->slot_bytes;
+    tile t = {.p = p,
+              .from = -1,
+              .packed = slot + p->slot_image,
+              .sums = slot + p->slot_sums,
+              .row = slot + p->slot_row,
+              .weights = slot + p->slot_weights,
+              .offset = (int64_t *)(slot + p->slot_offsets)};
     memset(slot + p->slot_image, 0, (size_t)cv_plane_packed(p));
     for (int64_t task = begin; task < end; task++) {
         const int64_t unit = task / p->tiles_p;
-        tile t = {.p = p,
-                  .image = unit / p->groups,
-                  .group = unit % p->groups,
-                  .from = task % p->tiles_p * p->tile_p,
-                  .packed = slot + p->slot_image,
-                  .sums = slot + p->slot_sums,
-                  .row = slot + p->slot_row,
-                  .weights = slot + p->slot_weights,
-                  .offset = (int64_t *)(slot + p->slot_offsets)};
-        t.end = t.from + p->tile_p;
-        t.rows = span_of(p, 1, t.from, t.end);
-        t.columns = span_of(p, 2, 0, p->out.extent[2]);
-        pack_source(&t);
-        for (int64_t phase = 0; phase < cv_product(p->phases); phase++) {
-            nd_window_axis axis[3];
-            const int none = cv_phase(p, phase, axis) < 0;
-            for (int64_t o = 0; o < p->co; o += CV_PLANE_OUTS)
-                compute(&t, axis, o, (int)(p->co - o < CV_PLANE_OUTS ? p->co - o : CV_PLANE_OUTS),
-                        none);
-        }
+        t.image = unit / p->groups;
+        t.group = unit % p->groups;
+        begin_at(&t, task % p->tiles_p * p->tile_p);
+        run_tile(&t);
     }
     cpu_slot_give(r->busy, s);
 }

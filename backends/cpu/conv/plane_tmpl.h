@@ -43,20 +43,54 @@ static inline __attribute__((always_inline)) void CV_FN(plane_block)(const cv_pl
     }
 }
 
+/* Of one channel, up to a vector of each of four rows. */
+static inline __attribute__((always_inline)) void CV_FN(plane_down)(const cv_plane *p, int64_t row,
+                                                                    int64_t i, int64_t n)
+{
+    CV_FN(plane_vector) s[4];
+    const CV_T *weight = p->weight, *from = (const CV_T *)p->packed + row * p->row_step + i;
+#pragma GCC unroll 4
+    for (int d = 0; d < 4; d++)
+        s[d] = (CV_FN(plane_vector)){0};
+    for (int64_t t = 0; t < p->taps; t++) {
+        const CV_T *x = from + p->offset[t];
+#pragma GCC unroll 4
+        for (int d = 0; d < 4; d++)
+            s[d] += *(const CV_FN(plane_anywhere) *)(x + d * p->row_step) * weight[t];
+    }
+#pragma GCC unroll 4
+    for (int d = 0; d < 4; d++) {
+        CV_T *to = (CV_T *)p->sum[0] + (row + d) * p->pitch + i;
+        if (n == CV_LANES)
+            *(CV_FN(plane_anywhere) *)to = s[d];
+        else
+            memcpy(to, &s[d], (size_t)n * sizeof *to);
+    }
+}
+
 static inline __attribute__((always_inline)) void CV_FN(plane_rows)(const cv_plane *p,
                                                                     const int outs)
 {
     const int across = outs <= 2 ? 4 : 2; /* chains of sums that are underway at once */
     const int64_t wide = across * CV_LANES;
-    for (int64_t row = 0; row < p->rows; row++) {
+    int64_t row = 0;
+    for (; outs == 1 && p->n < wide && row + 4 <= p->rows; row += 4)
+        for (int64_t i = 0; i < p->n; i += CV_LANES)
+            CV_FN(plane_down)(p, row, i, p->n - i < CV_LANES ? p->n - i : CV_LANES);
+    for (; row < p->rows; row++) {
         const CV_T *from = (const CV_T *)p->packed + row * p->row_step;
         int64_t i = 0;
         for (; i + wide <= p->n; i += wide)
             CV_FN(plane_block)(p, from, row, i, outs, across, wide);
-        for (; i < p->n; i += CV_LANES) {
-            const int64_t left = p->n - i;
-            CV_FN(plane_block)(p, from, row, i, outs, 1, left < CV_LANES ? left : CV_LANES);
-        }
+        const int64_t left = p->n - i; /* fewer than `across` vectors, and part of one */
+        if (left > 3 * CV_LANES)
+            CV_FN(plane_block)(p, from, row, i, outs, across, left);
+        else if (left > 2 * CV_LANES)
+            CV_FN(plane_block)(p, from, row, i, outs, across < 3 ? across : 3, left);
+        else if (left > CV_LANES)
+            CV_FN(plane_block)(p, from, row, i, outs, 2, left);
+        else if (left > 0)
+            CV_FN(plane_block)(p, from, row, i, outs, 1, left);
     }
 }
 

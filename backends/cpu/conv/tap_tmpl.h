@@ -123,14 +123,6 @@ static void CV_FN(taps)(void *sum_, const cv_taps *t)
     CV_FN(some_taps)(sum, t, end, t->n);
 }
 
-static void CV_FN(channels)(void *sum_, const void *x_, const void *weight_, int64_t n)
-{
-    CV_T *restrict sum = sum_;
-    const CV_T *restrict x = x_, *restrict weight = weight_;
-    for (int64_t i = 0; i < n; i++)
-        sum[i] += weight[i] * x[i];
-}
-
 #undef CV_FN
 #undef CV_NAME
 #undef CV_T

@@ -19,7 +19,7 @@ typedef struct {
     int64_t tile_o, tile_l, tiles_o, tiles_l;
     int64_t parts, part_images;
     int64_t sums, slot_a, slot_b, slot_line, slot_bytes; /* scratch: all sums; of a slot */
-    int planes;                                          /* without matrices: weight_plane.c */
+    int planes, beside; /* without matrices: weight_plane.c, weight_beside.c */
     cv_plan few;
 } plan;
 
@@ -69,7 +69,9 @@ static void plan_call(plan *p, const ndp_call *call)
         p->positions *= p->grad.extent[d];
     }
     p->depth = mm_block_depth(p->positions);
-    p->planes = cv_weight_planes(&p->few, call);
+    cv_weight_plan(&p->few, call);
+    p->beside = cv_weight_is_beside(&p->few);
+    p->planes = !p->beside && cv_weight_planes(&p->few);
     plan_tiles(p);
     const int64_t size = p->k->element;
     p->sums = mm_round_up(p->parts * p->groups * p->co * p->lanes * size, 64);
@@ -228,7 +230,8 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
 
 static int64_t need_of(const plan *p, int64_t slots)
 {
-    return p->sums + mm_round_up(slots, 64) + slots * p->slot_bytes;
+    return p->beside ? cv_weight_beside_bytes(&p->few)
+                     : p->sums + mm_round_up(slots, 64) + slots * p->slot_bytes;
 }
 
 uint64_t cv_weight_scratch(const ndp_call *call)
@@ -246,6 +249,10 @@ int32_t cv_weight_run(const ndp_call *call)
     if (!call->scratch.mem || ndp_view_size(&call->scratch) < need_of(&p, r.n_slots))
         return cpu_error(NDP_ERR_INTERNAL, "conv_weight was called without its scratch memory");
     r.sums = cpu_ptr(&call->scratch);
+    if (p.beside) {
+        cv_weight_beside(&p.few, &call->out[0], r.sums);
+        return NDP_OK;
+    }
     r.busy = (atomic_uchar *)(r.sums + p.sums);
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);

@@ -7,8 +7,7 @@
 
 enum { FEW = 8, MOST_BYTES = 1 << 20 };
 
-/* The convolution whose weight it is. */
-static void take_plan(cv_plan *f, const ndp_call *call)
+void cv_weight_plan(cv_plan *f, const ndp_call *call)
 {
     const ndp_conv *c = call->params;
     const ndp_view *out = &call->out[0];
@@ -42,9 +41,8 @@ static int64_t gradient_bytes(const cv_plan *f)
     return mm_round_up(f->co * f->out.extent[1] * gradient_pitch(f) * f->k->element, 64);
 }
 
-int cv_weight_planes(cv_plan *f, const ndp_call *call)
+int cv_weight_planes(cv_plan *f)
 {
-    take_plan(f, call);
     if (!cv_is_plane(f) || f->co > FEW || f->ci > FEW || cv_product(f->out.extent) == 0)
         return 0;
     cv_plane_whole(f);

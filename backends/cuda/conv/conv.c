@@ -3,33 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 #include "conv/cudnn.h"
+#include "conv/plan.h"
 #include "conv/pointwise.h"
-#include "pool/frame.h"
+#include "conv/unfolded.h"
 
-enum { PRODUCT, DIRECT, THREE, THREE_TWO, FINISH, SPLITS, KERNELS };
-static const struct {
-    int32_t op;
-    const char *product, *direct, *finish;
-} names[3] = {
-    {NDP_OP_conv, "conv_forward", "depthwise_forward", "conv_finish_grid"},
-    {NDP_OP_conv_input, "conv_input", "depthwise_input", "conv_finish_image"},
-    {NDP_OP_conv_weight, "conv_weight", "depthwise_weight", NULL},
-};
 enum { FEW = 4 }; /* channels of a group on either side, below which there is no product */
-
-typedef struct {
-    const ndp_view *image, *weight, *grid, *bias, *made;
-    int kind, few;
-    int64_t co, ci, k, part;
-    int32_t splits;
-} plan;
 
 static int64_t product(const int64_t v[3])
 {
     return v[0] * v[1] * v[2];
 }
 
-static void plan_splits(plan *q, const ndp_dev *dev)
+static void plan_splits(conv_plan *q, const ndp_dev *dev)
 {
     const int64_t groups = q->grid->shape[1] / q->co;
     const int64_t tiles = (q->co + CONV_TILE - 1) / CONV_TILE *
@@ -44,15 +29,15 @@ static void plan_splits(plan *q, const ndp_dev *dev)
     q->splits = (int32_t)((q->k + q->part - 1) / q->part);
 }
 
-static plan plan_of(const ndp_call *call, const ndp_dev *dev)
+static conv_plan plan_of(const ndp_call *call, const ndp_dev *dev)
 {
     const ndp_conv *c = call->params;
-    plan q = {.made = &call->out[0],
-              .bias = c->has_bias ? &call->in[2] : NULL,
-              .kind = call->op == NDP_OP_conv         ? CONV_FORWARD
-                      : call->op == NDP_OP_conv_input ? CONV_INPUT
-                                                      : CONV_WEIGHT,
-              .splits = 1};
+    conv_plan q = {.made = &call->out[0],
+                   .bias = c->has_bias ? &call->in[2] : NULL,
+                   .kind = call->op == NDP_OP_conv         ? CONV_FORWARD
+                           : call->op == NDP_OP_conv_input ? CONV_INPUT
+                                                           : CONV_WEIGHT,
+                   .splits = 1};
     q.image = q.kind == CONV_INPUT ? q.made : &call->in[0];
     q.weight = q.kind == CONV_WEIGHT ? q.made : &call->in[1];
     q.grid = q.kind == CONV_FORWARD ? q.made : q.kind == CONV_INPUT ? &call->in[0] : &call->in[1];
@@ -68,28 +53,11 @@ static plan plan_of(const ndp_call *call, const ndp_dev *dev)
     return q;
 }
 
-static uint64_t own_scratch(const plan *q)
+static uint64_t own_scratch(const conv_plan *q)
 {
     return q->splits > 1 ? (uint64_t)(q->splits * ndp_view_size(q->made)) *
                                (q->made->dtype == NDP_F64 ? 8 : 4)
                          : 0;
-}
-
-/* Whether a kernel of ours is the fastest: of single channels whose rows of windows are of three elements
- * with one of padding, and whole vectors; for the gradient for the image, which is a convolution with the
- * taps turned around, image and grid change places. */
-static int is_three(const plan *q, const ndp_conv *c)
-{
-    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
-    const int64_t V = 16 / ndp_dtype_size(from->dtype), step = c->stride[2];
-    int suits = q->few && q->kind != CONV_WEIGHT && q->co == 1 && q->ci == 1 &&
-                q->weight->shape[4] == 3 && c->dilation[2] == 1 && c->before[2] == 1 &&
-                (step == 1 || step == 2) && q->made->shape[4] % V == 0 &&
-                q->made->shape[4] * step <= from->shape[4] && window_is_whole(from, 4, V) &&
-                window_is_whole(q->made, 4, V);
-    for (int d = 0; d < 3 && q->kind == CONV_INPUT; d++)
-        suits = suits && c->stride[d] == 1;
-    return suits;
 }
 
 /* ---- cuDNN ---- */
@@ -99,29 +67,33 @@ static int is_aligned(const ndp_view *v)
     return cuda_ptr(v) % 16 == 0;
 }
 
-static int cudnn_takes(ndp_dev *dev, const plan *q, const ndp_call *call, cudnn_key *key,
+static int cudnn_takes(ndp_dev *dev, const conv_plan *q, const ndp_call *call, cudnn_key *key,
                        uint64_t *nbytes)
 {
     *nbytes = 0;
     /* Of single channels its engines round sums of narrow numbers on the way. */
     if (q->few && q->kind != CONV_WEIGHT && ndp_dtype_size(q->made->dtype) == 2)
         return 0;
-    return !is_three(q, call->params) && cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
+    return !cuda_conv_is_single(q, call->params) &&
+           cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
            cuda_cudnn_has(dev, key, nbytes);
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     ndp_dev *dev = ((const cuda_kernel *)base)->dev;
-    const plan q = plan_of(call, dev);
+    const conv_plan q = plan_of(call, dev);
     const uint64_t own = own_scratch(&q);
     conv_pointwise product;
+    conv_unfolded windows;
     cudnn_key key;
     uint64_t nbytes = 0;
     if (ndp_view_size(q.made) == 0)
         return own;
     if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
         nbytes = product.sums + product.work;
+    else if (cuda_conv_unfolded(&windows, dev, call, &q))
+        nbytes = windows.sums + windows.columns + windows.work;
     else if (!cudnn_takes(dev, &q, call, &key, &nbytes))
         return own;
     return nbytes > own ? nbytes : own;
@@ -129,7 +101,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 
 /* ---- our kernels ---- */
 
-static int32_t params_of(cuda_convolving *p, const plan *q, const ndp_call *call)
+static int32_t params_of(cuda_convolving *p, const conv_plan *q, const ndp_call *call)
 {
     const ndp_conv *c = call->params;
     const int64_t *image = q->image->shape, *grid = q->grid->shape, *kernel = q->weight->shape + 2;
@@ -176,8 +148,8 @@ static int32_t params_of(cuda_convolving *p, const plan *q, const ndp_call *call
     return NDP_OK;
 }
 
-static int32_t run_product(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p,
-                           const ndp_call *call)
+static int32_t run_product(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                           cuda_convolving *p, const ndp_call *call)
 {
     const int64_t columns = (p->n + CONV_TILE - 1) / CONV_TILE;
     const int64_t rows = (p->m + CONV_TILE - 1) / CONV_TILE;
@@ -191,111 +163,91 @@ static int32_t run_product(const cuda_kernel *k, ndp_stream *s, const plan *q, c
                               cuda_op_name(call->op));
         p->partial = cuda_ptr(&call->scratch);
     }
-    int32_t status = cuda_launch_2d(k, k->function[PRODUCT], s, (uint32_t)columns, (uint32_t)blocks,
-                                    CONV_THREADS, 0, p);
+    int32_t status = cuda_launch_2d(k, k->function[CONV_PRODUCT], s, (uint32_t)columns,
+                                    (uint32_t)blocks, CONV_THREADS, 0, p);
     if (status != NDP_OK || q->splits == 1)
         return status;
     const int64_t all = (ndp_view_size(q->made) + CONV_THREADS - 1) / CONV_THREADS;
-    return cuda_launch(k, k->function[SPLITS], s, (uint32_t)(all < 65535 ? all : 65535),
+    return cuda_launch(k, k->function[CONV_SPLITS], s, (uint32_t)(all < 65535 ? all : 65535),
                        CONV_THREADS, 0, p);
 }
 
-static void turn_around(cuda_convolving *p)
+/* Sums of images, where a product left any, are added up as those of splits are. */
+static int32_t add_up(const cuda_kernel *k, ndp_stream *s, const conv_plan *q, cuda_convolving *p,
+                      CUdeviceptr sums, int64_t images)
 {
-    const cuda_convolving was = *p;
-    p->image = was.grid;
-    p->grid = was.image;
-    memcpy(p->image_stride, was.grid_stride, sizeof was.grid_stride);
-    memcpy(p->grid_stride, was.image_stride, sizeof was.image_stride);
-    memcpy(p->image_extent, was.grid_extent, sizeof was.grid_extent);
-    memcpy(p->grid_extent, was.image_extent, sizeof was.image_extent);
-    for (int d = 0; d < 3; d++)
-        p->before[d] = (p->kernel[d] - 1) * p->dilation[d] - was.before[d];
-    p->flip = 1;
-}
-
-/* Rows of the result, one item an element or vector. */
-static int32_t run_rows(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p,
-                        int function, int64_t items)
-{
-    const int64_t size = ndp_dtype_size(q->made->dtype);
-    int64_t bytes[2] = {q->image->stride[0] * size, q->grid->stride[0] * size};
-    window_launch l = {.function = k->function[function],
-                       .walk = &p->walk,
-                       .moved = {&p->image, &p->grid},
-                       .by = {bytes[p->flip], bytes[!p->flip]},
-                       .images = q->made->shape[0],
-                       .items = items,
-                       .extent = q->made->shape + 1,
-                       .n_extents = 3,
-                       .n_moved = 2};
-    return window_run(k, s, &l, p);
-}
-
-static int32_t run_few(const cuda_kernel *k, ndp_stream *s, const plan *q, cuda_convolving *p,
-                       const ndp_call *call)
-{
-    const int64_t n = q->made->shape[4], V = 16 / ndp_dtype_size(q->made->dtype);
-    if (q->kind == CONV_WEIGHT) {
-        const int64_t all = ndp_view_size(q->made);
-        return cuda_launch(k, k->function[DIRECT], s, (uint32_t)(all < 65535 ? all : 65535),
-                           CONV_THREADS, 0, p);
-    }
-    if (!is_three(q, call->params))
-        return run_rows(k, s, q, p, DIRECT, n);
-    const int function = p->stride[2] == 1 ? THREE : THREE_TWO;
-    if (q->kind == CONV_INPUT)
-        turn_around(p);
-    return run_rows(k, s, q, p, function, n / V);
-}
-
-/* Sums of images, where there are any, are added up as those of splits are. */
-static int32_t run_pointwise(const cuda_kernel *k, ndp_stream *s, const plan *q,
-                             const conv_pointwise *product, cuda_convolving *p,
-                             const ndp_call *call)
-{
-    const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
-    if (room < product->sums + product->work)
-        return cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
-                          cuda_op_name(call->op));
-    const CUdeviceptr scratch = room ? cuda_ptr(&call->scratch) : 0;
-    int32_t status = cuda_conv_pointwise_run(k->dev, s, product, scratch);
-    if (status != NDP_OK || !product->sums)
-        return status;
     const int64_t all = (ndp_view_size(q->made) + CONV_THREADS - 1) / CONV_THREADS;
-    p->partial = scratch;
-    p->splits = (int32_t)product->key.batch;
-    return cuda_launch(k, k->function[SPLITS], s, (uint32_t)(all < 65535 ? all : 65535),
+    p->partial = sums;
+    p->splits = (int32_t)images;
+    return cuda_launch(k, k->function[CONV_SPLITS], s, (uint32_t)(all < 65535 ? all : 65535),
                        CONV_THREADS, 0, p);
+}
+
+typedef struct {
+    CUdeviceptr at;
+    uint64_t nbytes;
+} room;
+
+static int32_t need(const ndp_call *call, const room *r, uint64_t nbytes)
+{
+    return r->nbytes >= nbytes
+               ? NDP_OK
+               : cuda_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
+                            cuda_op_name(call->op));
+}
+
+/* By matrix products of cuBLASLt. *served 0: it has none that suits. */
+static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                               cuda_convolving *p, const ndp_call *call, const room *r, int *served)
+{
+    conv_pointwise one;
+    conv_unfolded windows;
+    int32_t status = NDP_OK;
+    uint64_t sums = 0;
+    int64_t images = 1;
+    *served = 1;
+    if (cuda_conv_pointwise(&one, k->dev, call, q->kind, q->image, q->weight, q->grid)) {
+        sums = one.sums;
+        images = one.key.batch;
+        status = need(call, r, one.sums + one.work);
+        if (status == NDP_OK)
+            status = cuda_conv_pointwise_run(k->dev, s, &one, r->at);
+    } else if (cuda_conv_unfolded(&windows, k->dev, call, q)) {
+        sums = windows.sums;
+        images = windows.key.batch;
+        status = need(call, r, windows.sums + windows.columns + windows.work);
+        if (status == NDP_OK)
+            status = cuda_conv_unfolded_run(k, s, &windows, p, r->at);
+    } else {
+        *served = 0;
+    }
+    return status == NDP_OK && sums ? add_up(k, s, q, p, r->at, images) : status;
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_conv *c = call->params;
-    const plan q = plan_of(call, k->dev);
+    const conv_plan q = plan_of(call, k->dev);
+    const room r = {.at = call->scratch.mem ? cuda_ptr(&call->scratch) : 0,
+                    .nbytes = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0};
     cuda_convolving p;
-    conv_pointwise product;
     cudnn_key key;
     uint64_t nbytes;
+    int served;
     if (ndp_view_size(q.made) == 0)
         return NDP_OK;
     int32_t status = params_of(&p, &q, call);
+    if (status == NDP_OK)
+        status = run_by_products(k, s, &q, &p, call, &r, &served);
     if (status != NDP_OK)
         return status;
-    if (cuda_conv_pointwise(&product, k->dev, call, q.kind, q.image, q.weight, q.grid)) {
-        status = run_pointwise(k, s, &q, &product, &p, call);
-    } else if (is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
-               cudnn_takes(k->dev, &q, call, &key, &nbytes)) {
-        const uint64_t room = call->scratch.mem ? (uint64_t)ndp_view_size(&call->scratch) : 0;
-        status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid,
-                                call->scratch.mem ? cuda_ptr(&call->scratch) : 0, room);
-    } else {
-        return q.few ? run_few(k, s, &q, &p, call) : run_product(k, s, &q, &p, call);
-    }
-    return status == NDP_OK && (q.bias || c->epilogue)
-               ? run_rows(k, s, &q, &p, FINISH, q.made->shape[4])
-               : status;
+    if (!served && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
+        cudnn_takes(k->dev, &q, call, &key, &nbytes))
+        status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid, r.at, r.nbytes);
+    else if (!served)
+        return q.few ? cuda_conv_few_run(k, s, &q, &p, c) : run_product(k, s, &q, &p, call);
+    return status == NDP_OK && (q.bias || c->epilogue) ? cuda_conv_finish(k, s, &q, &p) : status;
 }
 
 /* ---- what there is ---- */
@@ -303,25 +255,19 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int32_t dtype = like->in[0].dtype;
-    int i = 0;
-    while (names[i].op != like->op)
-        i++;
     k->base.run = run;
     k->base.scratch = scratch;
     cuda_blaslt_open(k->dev);
-    int32_t status = window_function(k, "conv", dtype, names[i].product, &k->function[PRODUCT]);
+    int32_t status = window_function(k, "conv", dtype,
+                                     like->op == NDP_OP_conv         ? "conv_forward"
+                                     : like->op == NDP_OP_conv_input ? "conv_input"
+                                                                     : "conv_weight",
+                                     &k->function[CONV_PRODUCT]);
     if (status == NDP_OK)
-        status = window_function(k, "depthwise", dtype, names[i].direct, &k->function[DIRECT]);
-    if (status == NDP_OK && names[i].finish)
-        status = window_function(k, "depthwise", dtype, names[i].finish, &k->function[FINISH]);
-    if (status == NDP_OK)
-        status = window_function(k, "depthwise", dtype, "depthwise_three", &k->function[THREE]);
-    if (status == NDP_OK)
-        status =
-            window_function(k, "depthwise", dtype, "depthwise_three_two", &k->function[THREE_TWO]);
-    if (status == NDP_OK)
-        status = window_function(k, "conv", dtype, "conv_splits", &k->function[SPLITS]);
-    return status;
+        status = window_function(k, "conv", dtype, "conv_splits", &k->function[CONV_SPLITS]);
+    if (status == NDP_OK && (dtype == NDP_F32 || dtype == NDP_F64))
+        status = cuda_conv_unfolded_make(k, dtype);
+    return status == NDP_OK ? cuda_conv_few_make(k, like->op, dtype) : status;
 }
 
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)

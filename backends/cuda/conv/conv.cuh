@@ -32,30 +32,40 @@ WINDOW_FN int64_t conv_offset(const int64_t (&stride)[5], int32_t outer, int32_t
            at[2] * stride[4];
 }
 
-/* The element of the image that tap t of window `window` meets: whether there is one. */
+/* Along axis d: the element of the image that tap t of a window meets, whether there is one. */
+WINDOW_FN bool conv_meets_along(const cuda_convolving &p, int d, int32_t window, int32_t tap,
+                                int32_t *e)
+{
+    *e = window * p.stride[d] - p.before[d] + tap * p.dilation[d];
+    return (uint32_t)*e < (uint32_t)p.image_extent[d];
+}
+
+/* Along axis d: the window whose tap t meets element e, whether there is one. */
+WINDOW_FN bool conv_met_along(const cuda_convolving &p, int d, int32_t e, int32_t tap,
+                              int32_t *window)
+{
+    const int32_t at = e + p.before[d] - tap * p.dilation[d];
+    *window = at < 0 ? 0 : (int32_t)cuda_quotient((uint32_t)at, p.step[d]);
+    return at >= 0 && *window * p.stride[d] == at && *window < p.grid_extent[d];
+}
+
+/* The same along all axes. */
 WINDOW_FN bool conv_meets(const cuda_convolving &p, const int32_t (&window)[3],
                           const int32_t (&tap)[3], int32_t (&e)[3])
 {
     bool inside = true;
 #pragma unroll
-    for (int d = 0; d < 3; d++) {
-        e[d] = window[d] * p.stride[d] - p.before[d] + tap[d] * p.dilation[d];
-        inside = inside && (uint32_t)e[d] < (uint32_t)p.image_extent[d];
-    }
+    for (int d = 0; d < 3; d++)
+        inside = conv_meets_along(p, d, window[d], tap[d], &e[d]) && inside;
     return inside;
 }
-
-/* The window whose tap t meets element e of the image: whether there is one. */
 WINDOW_FN bool conv_met_by(const cuda_convolving &p, const int32_t (&e)[3], const int32_t (&tap)[3],
                            int32_t (&window)[3])
 {
     bool inside = true;
 #pragma unroll
-    for (int d = 0; d < 3; d++) {
-        const int32_t at = e[d] + p.before[d] - tap[d] * p.dilation[d];
-        window[d] = at < 0 ? 0 : (int32_t)cuda_quotient((uint32_t)at, p.step[d]);
-        inside = inside && at >= 0 && window[d] * p.stride[d] == at && window[d] < p.grid_extent[d];
-    }
+    for (int d = 0; d < 3; d++)
+        inside = conv_met_along(p, d, e[d], tap[d], &window[d]) && inside;
     return inside;
 }
 

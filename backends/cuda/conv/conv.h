@@ -6,6 +6,7 @@
 #include "pool/pool.h"
 
 enum { CONV_TILE = 64, CONV_DEPTH = 16, CONV_THREADS = 256, CONV_MOST_SPLITS = 256 };
+enum { CONV_ACROSS = 4 }; /* windows of a thread where channels lie side by side */
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Convolutions of groups of few channels, and their gradients: each element is summed by a thread, for
  * rows of windows of three elements from vectors of the image; and what follows another's sums. */
-#include "conv/conv.cuh"
+#include "conv/beside.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
@@ -87,6 +87,46 @@ template <int STEP> WINDOW_FN void three(const cuda_convolving &p)
     });
 }
 
+/* Windows of three by three elements of one channel: an element of the grid or (INPUT) the image. All
+ * elements are under way at once. */
+template <bool INPUT> WINDOW_FN void single(const cuda_convolving &p)
+{
+    const int64_t(&stride)[5] = INPUT ? p.grid_stride : p.image_stride;
+    const int64_t(&to_stride)[5] = INPUT ? p.image_stride : p.grid_stride;
+    window_each(p.walk, [&](uint32_t row, uint32_t item) {
+        int32_t at[3], e;
+        window_split<2>(p.walk, row, at);
+        const int32_t here[3] = {0, at[2], (int32_t)item};
+        const T *plane =
+            (const T *)(INPUT ? p.grid : p.image) + at[0] * stride[0] + at[1] * stride[1];
+        const T *w = (const T *)p.weight + at[1] * p.weight_stride[0];
+        bool inside[2][3];
+        int64_t place[2][3];
+#pragma unroll
+        for (int d = 0; d < 2; d++)
+#pragma unroll
+            for (int t = 0; t < 3; t++) {
+                inside[d][t] = INPUT ? conv_met_along(p, 1 + d, here[1 + d], t, &e)
+                                     : conv_meets_along(p, 1 + d, here[1 + d], t, &e);
+                place[d][t] = e * stride[3 + d];
+            }
+        C x[9], share[9], sum = 0;
+#pragma unroll
+        for (int t = 0; t < 9; t++) {
+            const bool has = inside[0][t / 3] && inside[1][t % 3];
+            x[t] = has ? (C)neural_widen(plane[place[0][t / 3] + place[1][t % 3]]) : (C)0;
+            share[t] =
+                has ? (C)neural_widen(w[t / 3 * p.weight_stride[3] + t % 3 * p.weight_stride[4]])
+                    : (C)0;
+        }
+#pragma unroll
+        for (int t = 0; t < 9; t++)
+            sum = neural_fma(share[t], x[t], sum);
+        T *to = (T *)(INPUT ? p.image : p.grid) + conv_offset(to_stride, at[0], at[1], here);
+        neural_narrow(to, conv_finished<T>(p, sum, at[1]));
+    });
+}
+
 /* An element of the weight's gradient by a block. */
 WINDOW_FN void weigh(const cuda_convolving &p)
 {
@@ -132,7 +172,7 @@ template <bool INPUT> WINDOW_FN void finish(const cuda_convolving &p)
 }
 
 #define CONV_KERNEL(name, ...)                                       \
-    extern "C" __global__ void __launch_bounds__(CONV_THREADS)       \
+    extern "C" __global__ void __launch_bounds__(CONV_THREADS, 2)    \
         WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p) \
     {                                                                \
         __VA_ARGS__(p);                                              \
@@ -141,6 +181,13 @@ CONV_KERNEL(depthwise_forward, direct<false>)
 CONV_KERNEL(depthwise_input, direct<true>)
 CONV_KERNEL(depthwise_three, three<1>)
 CONV_KERNEL(depthwise_three_two, three<2>)
+CONV_KERNEL(depthwise_single, single<false>)
+CONV_KERNEL(depthwise_single_input, single<true>)
 CONV_KERNEL(depthwise_weight, weigh)
 CONV_KERNEL(conv_finish_grid, finish<false>)
 CONV_KERNEL(conv_finish_image, finish<true>)
+CONV_KERNEL(beside_three, beside_tile<T, VECTOR, C, 3, 1, CONV_ACROSS>)
+CONV_KERNEL(beside_three_two, beside_tile<T, VECTOR, C, 3, 2, CONV_ACROSS>)
+CONV_KERNEL(beside_any, beside_one<T, VECTOR, C, false>)
+CONV_KERNEL(beside_any_input, beside_one<T, VECTOR, C, true>)
+CONV_KERNEL(beside_met_input, beside_met<T, VECTOR, C>)

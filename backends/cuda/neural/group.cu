@@ -96,11 +96,12 @@ enum {
 };
 #define GROUP_NAME_(name, dtype) group_##name##_##dtype
 #define GROUP_NAME(name, dtype) GROUP_NAME_(name, dtype)
-#define GROUP_KERNEL(name, params, ...)                                \
-    extern "C" __global__ void __launch_bounds__(GROUP_THREADS)        \
-        GROUP_NAME(name, CUDA_DTYPE)(const __grid_constant__ params p) \
-    {                                                                  \
-        __VA_ARGS__(p);                                                \
+#define GROUP_KERNEL(name, params, ...) GROUP_KERNEL_OF(1, name, params, __VA_ARGS__)
+#define GROUP_KERNEL_OF(blocks, name, params, ...)                      \
+    extern "C" __global__ void __launch_bounds__(GROUP_THREADS, blocks) \
+        GROUP_NAME(name, CUDA_DTYPE)(const __grid_constant__ params p)  \
+    {                                                                   \
+        __VA_ARGS__(p);                                                 \
     }
 #define GROUP_BOTH(end, GRAD)                                                                      \
     GROUP_KERNEL(sums##end, group_params, cell_sums<group_element, 1, GRAD, false>)                \
@@ -113,8 +114,8 @@ enum {
     GROUP_KERNEL(apply_warp##end, group_params, cell_apply<group_element, 1, GRAD, true>)          \
     GROUP_KERNEL(apply_warp_vec##end, group_params,                                                \
                  cell_apply<group_element, GROUP_V, GRAD, true>)                                   \
-    GROUP_KERNEL(apply_columns##end, group_params,                                                 \
-                 column_apply<group_element, GROUP_COLUMNS, GRAD>)                                 \
+    GROUP_KERNEL_OF(3, apply_columns##end, group_params,                                           \
+                    column_apply<group_element, GROUP_COLUMNS, GRAD>)                              \
     GROUP_KERNEL(rows##end, group_params, row_finish<group_element, GRAD>)
 GROUP_BOTH(, false)
 GROUP_BOTH(_grad, true)

@@ -49,6 +49,7 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
 {
     typedef typename neural_computed<T>::type C;
     typedef group_sums<C, GRAD> sums;
+    enum { U = sizeof(T) == 2 && !GRAD ? 2 * GROUP_UNROLL : GROUP_UNROLL };
     const column_place at(p, V);
     sums all[V];
     double shift[V], s[V][sums::N];
@@ -56,11 +57,11 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
     for (int k = 0; k < V; k++)
         shift[k] = at.has ? group_shift<T>(p, at.cell + k) : 0;
     int64_t i = (int64_t)blockIdx.y * p.chunk + at.line;
-    for (; at.has && i < at.end; i += GROUP_UNROLL * at.lines) {
-        C x[GROUP_UNROLL][V], g[GROUP_UNROLL][V];
-        const bool whole = i + (GROUP_UNROLL - 1) * at.lines < at.end;
+    for (; at.has && i < at.end; i += U * at.lines) {
+        C x[U][V], g[U][V];
+        const bool whole = i + (U - 1) * at.lines < at.end;
 #pragma unroll
-        for (int u = 0; u < GROUP_UNROLL; u++)
+        for (int u = 0; u < U; u++)
             if (i + u * at.lines < at.end) {
                 const group_at item = group_item(p, (uint64_t)(i + u * at.lines));
                 neural_load<T, V>((const T *)p.x + at.from.x + item.x, 0, x[u]);
@@ -69,16 +70,16 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
             }
 #pragma unroll
         for (int k = 0; k < V; k++) {
-            C down[GROUP_UNROLL], by[GROUP_UNROLL];
+            C down[U], by[U];
 #pragma unroll
-            for (int u = 0; u < GROUP_UNROLL; u++) {
+            for (int u = 0; u < U; u++) {
                 down[u] = x[u][k];
                 by[u] = GRAD ? g[u][k] : (C)0;
             }
             if (whole)
-                all[k].template take<T, GROUP_UNROLL>(down, by, shift[k]);
+                all[k].template take<T, U>(down, by, shift[k]);
 #pragma unroll
-            for (int u = 0; u < GROUP_UNROLL; u++)
+            for (int u = 0; u < U; u++)
                 if (!whole && i + u * at.lines < at.end) {
                     const C one[1] = {down[u]}, with[1] = {by[u]};
                     all[k].add(one, with, shift[k]);
@@ -94,6 +95,7 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
 template <class T, int V, bool GRAD> NEURAL_FN void column_apply(const group_params &p)
 {
     typedef typename neural_computed<T>::type C;
+    enum { U = sizeof(T) == 2 ? 4 : 2 };
     const column_place at(p, V);
     C high[V], low[V], factor[V], rest[V], a[V], scale[V], bias[V];
     if (!at.has)
@@ -115,11 +117,11 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_apply(const group_par
             bias[k] = neural_widen(((const T *)p.bias)[at.from.bias + k * p.dim[0].bias]);
     }
     int64_t i = (int64_t)blockIdx.y * p.chunk + at.line;
-    for (; i < at.end; i += 2 * at.lines) {
-        C x[2][V], g[2][V];
-        int64_t to[2];
+    for (; i < at.end; i += U * at.lines) {
+        C x[U][V], g[U][V];
+        int64_t to[U];
 #pragma unroll
-        for (int u = 0; u < 2; u++)
+        for (int u = 0; u < U; u++)
             if (i + u * at.lines < at.end) {
                 const group_at item = group_item(p, (uint64_t)(i + u * at.lines));
                 to[u] = at.from.out + item.out;
@@ -128,7 +130,7 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_apply(const group_par
                     neural_load<T, V>((const T *)p.g + at.from.g + item.g, 0, g[u]);
             }
 #pragma unroll
-        for (int u = 0; u < 2; u++)
+        for (int u = 0; u < U; u++)
             if (i + u * at.lines < at.end) {
 #pragma unroll
                 for (int k = 0; k < V; k++) {

@@ -5,7 +5,7 @@
 #include "neural/group_call.h"
 #include "walk/plan.h"
 
-enum { BLOCKS_A_PROCESSOR = 8, PART_ITEMS = 2048, WARP_ITEMS = 512 };
+enum { BLOCKS_A_PROCESSOR = 8, COLUMN_BLOCKS = 4, PART_ITEMS = 2048, WARP_ITEMS = 512 };
 enum { MOST_PARTS = 1024, MOST_HELD = 200 << 10 };
 
 /* Dimensions of the views with their classes: kept or reduced, with or without weights. Extents of 1
@@ -117,15 +117,18 @@ static void call_make(group_call *c, const ndp_call *call, const ndp_dev *dev, i
     sort_dims(c);
 }
 
-/* Parts of the items of each of so many units, so that the device is busy. */
-static void share(const group_call *c, group_params *p, int64_t units, int64_t least)
+/* Parts of the items of each of so many units, so that the device is busy; of whole turns of a block
+ * where that leaves parts enough. */
+static void share(const group_call *c, group_params *p, int64_t units, int64_t least, int64_t turn)
 {
-    const int64_t wanted = (int64_t)c->processors * BLOCKS_A_PROCESSOR;
-    int64_t parts = (wanted + units - 1) / units;
+    const int64_t most_blocks = (turn > 1 ? COLUMN_BLOCKS : BLOCKS_A_PROCESSOR) * c->processors;
+    int64_t parts = turn > 1 ? most_blocks / units : (most_blocks + units - 1) / units;
     const int64_t most = p->items / least < MOST_PARTS ? p->items / least : MOST_PARTS;
     parts = parts < most ? parts : most;
     parts = parts > 1 ? parts : 1;
     p->chunk = (p->items + parts - 1) / parts;
+    if (p->chunk > turn)
+        p->chunk = (p->chunk + turn - 1) / turn * turn;
     p->parts = (int32_t)((p->items + p->chunk - 1) / p->chunk);
 }
 
@@ -136,7 +139,7 @@ static int64_t set_columns(const group_call *c, group_params *p, int64_t columns
     while (p->lanes > 1 && p->lanes / 2 >= columns)
         p->lanes /= 2;
     const int64_t lines = GROUP_THREADS / p->lanes, units = (columns + p->lanes - 1) / p->lanes;
-    share(c, p, units, 8 * lines);
+    share(c, p, units, 8 * lines, (c->bytes == 2 && !c->grad ? 8 : 4) * lines);
     p->cell_step = 1;
     p->part_step = p->cells;
     return units;
@@ -191,7 +194,7 @@ void group_plan_make(group_plan *r, const ndp_call *call, const ndp_dev *dev, in
     p->parts = 1;
     p->chunk = p->items;
     if (!r->warp)
-        share(c, p, p->cells, PART_ITEMS);
+        share(c, p, p->cells, PART_ITEMS, 1);
     p->cell_step = p->parts;
     p->part_step = 1;
 }

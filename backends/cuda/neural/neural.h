@@ -24,7 +24,7 @@ typedef struct {
     uint64_t rows_at;             /* as in group.h; 0: not wanted */
     uint64_t partial;             /* two doubles of each weight, for each block of threads */
     int64_t rows, items;
-    double count, eps; /* elements of a row */
+    double count, inverse, eps; /* elements of a row, and 1 over that */
     int32_t kept, reduced;
     neural_dim dim[NDP_MAX_NDIM]; /* kept ones, then reduced ones, each innermost first */
 } neural_norm;

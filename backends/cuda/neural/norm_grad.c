@@ -126,6 +126,7 @@ static int params_of(neural_norm *p, const ndp_call *call)
     p->rows = extents_of(p->dim, p->kept);
     p->items = extents_of(p->dim + p->kept, p->reduced);
     p->count = (double)p->items;
+    p->inverse = 1.0 / p->count;
     const int whole = is_whole(p, V, bytes);
     if (whole)
         take_vectors(p, V);

@@ -7,6 +7,9 @@
 #include "neural/group.h"
 #include "neural/neural.cuh"
 #include "neural/neural.h"
+#ifdef __CUDACC__
+#include "math/hw.cuh"
+#endif
 
 /* What the gradients for weights need of a row. */
 NEURAL_FN void neural_row_known(const neural_norm &p, int64_t number, double mean, double factor)
@@ -37,6 +40,17 @@ template <class V> NEURAL_FN void held_forget(V &x)
 #endif
 }
 
+/* 1/sqrt(x). Every thread computes it for every row: a root and a quotient of doubles would be many
+ * times the instructions. */
+NEURAL_FN double held_rsqrt(double x)
+{
+#ifdef __CUDA_ARCH__
+    if (x > 1e-300 && x < 1e300)
+        return cm_rsqrt(x);
+#endif
+    return 1.0 / sqrt(x);
+}
+
 /* The sums of N values over the lanes of a row, in every thread, in one order. Calls of a block that
  * alternate between two slots need no other barrier. */
 template <class S, int N, bool WARP> NEURAL_FN void held_all(S (&s)[N], int slot)
@@ -52,13 +66,15 @@ template <class S, int N, bool WARP> NEURAL_FN void held_all(S (&s)[N], int slot
         for (int k = 0; k < N; k++)
             all[slot][threadIdx.x / 32][k] = s[k];
     __syncthreads();
+    enum { MOST = NEURAL_HELD_THREADS / 32 }; /* warps, whose sums each half of a warp adds up */
+    const int w = (int)threadIdx.x % MOST;
 #pragma unroll
     for (int k = 0; k < N; k++)
-        s[k] = all[slot][0][k];
-    for (int w = 1; w < (int)blockDim.x / 32; w++)
+        s[k] = w < (int)blockDim.x / 32 ? all[slot][w][k] : (S)0;
 #pragma unroll
-        for (int k = 0; k < N; k++)
-            s[k] += all[slot][w][k];
+    for (int k = 0; k < N; k++)
+        for (int h = MOST / 2; h; h /= 2)
+            s[k] += __shfl_xor_sync(0xffffffffu, s[k], h);
 }
 
 /* Vectors lane, lane + lanes ... of a row; K of them at most. */
@@ -149,8 +165,8 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
                 part[1] += g;
             });
             held_all<S, 2, WARP>(s, 0);
-            mean = (double)first + (double)s[0] / p.count;
-            a = (double)s[1] / p.count;
+            mean = (double)first + (double)s[0] * p.inverse;
+            a = (double)s[1] * p.inverse;
         }
         high = (float)mean;
         low = (float)(mean - (double)high);
@@ -163,10 +179,10 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
         });
         held_all<S, 2, WARP>(q, 1);
         forget();
-        const double f = 1.0 / sqrt((double)q[0] / p.count + p.eps);
+        const double f = held_rsqrt((double)q[0] * p.inverse + p.eps);
         if (lane == 0)
             neural_row_known(p, number, mean, f);
-        cb = (float)((double)q[1] / p.count * f * f);
+        cb = (float)((double)q[1] * p.inverse * f * f);
         factor = (float)f;
     }
     __device__ __forceinline__ void write(T *out, int k, const float (&u)[V],

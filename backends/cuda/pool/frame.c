@@ -67,11 +67,11 @@ static int64_t at_most(int64_t n, int64_t most)
 }
 
 /* So that blocks are full where rows are short, and rows side by side where they are not. */
-static void choose_lanes(window_walk *w)
+static void choose_lanes(window_walk *w, uint32_t most)
 {
     w->lanes = 1;
     w->lane_bits = 0;
-    while (w->lanes < w->items && w->lanes < WINDOW_THREADS) {
+    while (w->lanes < w->items && w->lanes < most) {
         w->lanes *= 2;
         w->lane_bits++;
     }
@@ -83,9 +83,10 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, const window_launch *
     const int64_t beside = l->warps ? WINDOW_THREADS / 32 : WINDOW_THREADS >> w->lane_bits;
     const int64_t blocks = (w->rows + beside - 1) / beside;
     const int64_t chunks = l->warps ? 1 : ((int64_t)w->items + w->lanes - 1) / w->lanes;
-    const int64_t waves = WAVES * (int64_t)k->dev->sm_count;
+    const int64_t waves = (l->waves ? l->waves : WAVES) * (int64_t)k->dev->sm_count;
     return cuda_launch_2d(k, l->function, s, (uint32_t)at_most(blocks, waves),
-                          (uint32_t)at_most(chunks, MOST_BLOCKS_Y), WINDOW_THREADS, 0, params);
+                          (uint32_t)at_most(chunks, MOST_BLOCKS_Y), WINDOW_THREADS,
+                          l->bytes_a_lane * w->lanes, params);
 }
 
 int32_t window_run(const cuda_kernel *k, ndp_stream *s, const window_launch *l, void *params)
@@ -103,7 +104,7 @@ int32_t window_run(const cuda_kernel *k, ndp_stream *s, const window_launch *l, 
     }
     const int64_t rows = (int64_t)image, most = INT32_MAX / rows;
     w->items = (uint32_t)l->items;
-    choose_lanes(w);
+    choose_lanes(w, l->most_lanes ? l->most_lanes : WINDOW_THREADS);
     for (int64_t done = 0; done < l->images; done += most) {
         const int64_t now = at_most(l->images - done, most);
         w->rows = (uint32_t)(now * rows);

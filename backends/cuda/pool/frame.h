@@ -30,6 +30,8 @@ typedef struct {
     int64_t images, items;
     const int64_t *extent;
     int32_t n_extents, n_moved, warps; /* a row is a warp's */
+    uint32_t most_lanes, bytes_a_lane; /* 0: a block's threads; of shared memory for each lane */
+    int32_t waves; /* blocks of a processor at most, in a line of them; 0: many */
 } window_launch;
 int32_t window_run(const cuda_kernel *k, ndp_stream *s, const window_launch *l, void *params);
 

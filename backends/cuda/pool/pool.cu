@@ -3,6 +3,7 @@
  * rows; large ones by a warp each; where channels lie side by side a thread takes a vector of them. */
 #include "pool/taps.cuh"
 #include <math.h>
+#include "math/hw.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
@@ -26,7 +27,7 @@ template <int OP> WINDOW_FN void pool_meet(pool_state<OP> &s, C x, int64_t at)
     if (OP == POOL_MEAN) {
         s.x += x;
     } else if (OP == POOL_MAX) {
-        s.x = pool_larger(s.x, x);
+        s.x = cm_larger(s.x, x);
     } else if (x > s.x || s.at < 0 || (x != x && s.x == s.x)) {
         s.x = x;
         s.at = at;

@@ -66,20 +66,4 @@ WINDOW_FN double pool_divided(double x, int32_t by)
     return __ddiv_rn(x, (double)by);
 }
 
-/* The larger of two, NaN above all. */
-WINDOW_FN float pool_larger(float best, float x)
-{
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
-    float larger;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(best), "f"(x));
-    return larger;
-#else
-    return x > best || x != x ? x : best;
-#endif
-}
-WINDOW_FN double pool_larger(double best, double x)
-{
-    return x > best || x != x ? x : best;
-}
-
 #endif

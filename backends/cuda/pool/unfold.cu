@@ -40,16 +40,6 @@ template <int V> WINDOW_FN void unfold_rows(const cuda_unfolding &p)
     });
 }
 
-/* The window along an axis whose tap k is element e; -1: there is none. */
-WINDOW_FN int32_t window_with(const cuda_unfolding &p, int d, int32_t e, int32_t k)
-{
-    const int32_t at = e + p.before[d] - k * p.dilation[d];
-    if (at < 0)
-        return -1;
-    const int32_t window = (int32_t)cuda_quotient((uint32_t)at, p.step[d]);
-    return window * p.stride[d] == at && window < p.grid_extent[d] ? window : -1;
-}
-
 /* Elements of the image: rows are (n, c, d, h). */
 WINDOW_FN void fold_rows(const cuda_unfolding &p)
 {

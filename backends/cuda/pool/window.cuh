@@ -64,4 +64,14 @@ WINDOW_FN void window_span(const T *row, int32_t first, int32_t extent, C pad,
         x[j] = base + j - BEFORE < extent ? (C)neural_widen(row[base + j - BEFORE]) : pad;
 }
 
+/* The window along an axis whose tap k is element e; -1: there is none. */
+WINDOW_FN int32_t window_with(const cuda_unfolding &p, int d, int32_t e, int32_t k)
+{
+    const int32_t at = e + p.before[d] - k * p.dilation[d];
+    if (at < 0)
+        return -1;
+    const int32_t window = (int32_t)cuda_quotient((uint32_t)at, p.step[d]);
+    return window * p.stride[d] == at && window < p.grid_extent[d] ? window : -1;
+}
+
 #endif

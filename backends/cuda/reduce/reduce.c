@@ -7,12 +7,13 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { ROW, COL, ANY, JOIN };
+enum { ROW, COL, ANY, JOIN, HELD };
 enum { SUM, PROD, EXTREME, POSITION, COUNT, VAR, LOGSUMEXP };
 enum {
     /* Blocks of an SM that a cut reduction is spread over: as many as run at once where the end of
      * a block is costly, else some more, for an even end. */
     BLOCKS_AT_ONCE = 4,
+    HELD_BLOCKS = 3,
     BLOCKS_IN_TURN = 16,
     CUT = 4096, /* items that a chunk of a lane's group has at least */
     MOST_CHUNKS = 4096,
@@ -22,7 +23,7 @@ enum {
 
 static const char *const names[] = {"sum",   "prod", "extreme",  "position",
                                     "count", "var",  "logsumexp"};
-static const char *const suffixes[] = {"row", "col", "any", "join"};
+static const char *const suffixes[] = {"row", "col", "any", "join", "held"};
 
 static int kind_of(int32_t op)
 {
@@ -172,6 +173,28 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
         costly ? BLOCKS_AT_ONCE : BLOCKS_IN_TURN);
 }
 
+/* Rows of logsumexp that threads hold. */
+static int is_held(const reduce_params *p, const ndp_view *in, int kind, int64_t V)
+{
+    const int64_t items = p->count / V;
+    return kind == LOGSUMEXP && in->dtype != NDP_F64 && p->n_reduced == 1 && items > 0 &&
+           items <= REDUCE_HELD_VECTORS * REDUCE_THREADS &&
+           (items > 1 || p->results < SHORT_ROWS) && is_whole(in, in->ndim - 1, V, 0);
+}
+
+static void plan_held(reduce_plan *r, int64_t V)
+{
+    reduce_params *p = &r->p;
+    p->items = (uint64_t)(p->count / V);
+    const int32_t lanes = power_of_two_from(
+        (p->items + REDUCE_HELD_VECTORS - 1) / REDUCE_HELD_VECTORS, REDUCE_THREADS);
+    const int32_t least = power_of_two_from(p->items, 8);
+    p->lanes = lanes > least ? lanes : least;
+    p->width = REDUCE_THREADS / p->lanes;
+    p->chunk = p->items;
+    p->chunks = 1;
+}
+
 static void plan_col(reduce_plan *r, int kind, int64_t V, int sm_count)
 {
     reduce_params *p = &r->p;
@@ -270,7 +293,11 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     else if (p->n_kept > 0 && p->count >= 8 && in->shape[p->n_kept - 1] >= 32 &&
              is_whole(in, p->n_kept - 1, across, 0))
         r->how = COL;
-    if (r->how == ROW)
+    if (is_held(p, in, kind_of(call->op), V))
+        r->how = HELD;
+    if (r->how == HELD)
+        plan_held(r, V);
+    else if (r->how == ROW)
         plan_row(r, kind_of(call->op), V, sm_count);
     else if (r->how == COL)
         plan_col(r, kind_of(call->op), across, sm_count);
@@ -279,8 +306,11 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     uint64_t width = (uint64_t)p->width;
     if (r->how == ROW && p->lanes == 1)
         width *= REDUCE_SHORT_UNROLL;
-    uint64_t blocks = (p->results + width - 1) / width;
-    r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
+    uint64_t blocks = (p->results + width - 1) / width, most = GRID_X;
+    if (r->how ==
+        HELD) /* each has several rows, so that one is under way while it computes another */
+        most = (uint64_t)sm_count * HELD_BLOCKS;
+    r->blocks = (uint32_t)(blocks < most ? blocks : most);
 }
 
 static void set_op(reduce_params *p, const ndp_call *call)
@@ -372,7 +402,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int how = ROW; how <= JOIN && status == NDP_OK; how++) {
+    const int last = kind == LOGSUMEXP && like->in[0].dtype != NDP_F64 ? HELD : JOIN;
+    for (int how = ROW; how <= last && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s", names[kind], suffixes[how]);
         status = cuda_function(k->dev, module, name, &k->function[how]);
     }

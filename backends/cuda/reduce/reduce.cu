@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reduction kernels of one dtype, CUDA_DTYPE. Of each op there are four: "row" for lines that lie
  * dense in memory, "col" for dense neighbouring lines, "any" for all strides, and "join" for the
- * states of a line that was cut into chunks. Who is merged with whom follows from the parameters
+ * states of a line that was cut into chunks; of logsumexp also "held". Who is merged with whom follows from the parameters
  * alone, so the bits are the same in every run. */
+#include "reduce/lse_rows.cuh"
 #include "reduce/ops.cuh"
 
 template <class T> struct reduce_sizes {
@@ -302,6 +303,12 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
     REDUCE(prod, reduce_float<prod_float<T>>) \
     REDUCE(var, reduce_var<VAR>)              \
     REDUCE(logsumexp, reduce_logsumexp<T, C>)
+#define REDUCE_HELD(T)                                              \
+    extern "C" __global__ void __launch_bounds__(REDUCE_THREADS, 3) \
+        logsumexp_held(const __grid_constant__ reduce_params p)     \
+    {                                                               \
+        reduce_held<T>(p);                                          \
+    }
 #define REDUCE_COMPLEX(T, SUM, VAR)                \
     REDUCE(sum, reduce_float<sum_complex<T, SUM>>) \
     REDUCE(prod, reduce_float<prod_complex<T>>)    \
@@ -321,12 +328,13 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
 #define REDUCE_U32 REDUCE_INTEGER(uint32_t)
 #define REDUCE_F16                                                     \
     REDUCE_FLOAT(__half, sum_float<__half>, var_single<__half>, float) \
-    REDUCE_ORDER(int16_t, int32_t, true)
-#define REDUCE_BF16 \
-    REDUCE_FLOAT(__nv_bfloat16, sum_float<__nv_bfloat16>, var_single<__nv_bfloat16>, float)
+    REDUCE_ORDER(int16_t, int32_t, true) REDUCE_HELD(__half)
+#define REDUCE_BF16                                                                         \
+    REDUCE_FLOAT(__nv_bfloat16, sum_float<__nv_bfloat16>, var_single<__nv_bfloat16>, float) \
+    REDUCE_HELD(__nv_bfloat16)
 #define REDUCE_F32                                                  \
     REDUCE_FLOAT(float, sum_float<float>, var_single<float>, float) \
-    REDUCE_ORDER(int32_t, int32_t, true)
+    REDUCE_ORDER(int32_t, int32_t, true) REDUCE_HELD(float)
 #define REDUCE_F64                                    \
     REDUCE_FLOAT(double, sum_f64, var_double, double) \
     REDUCE_ORDER(int64_t, int64_t, true)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Convolutions of groups of few channels, and their gradients: which kernel of ours, and its launch. */
+#include <string.h>
+#include "conv/plan.h"
+
+enum { BESIDE_LANES = 16, BESIDE_BYTES = 48 << 10, BESIDE_WAVES = 4 /* which load weights once */ };
+enum { NONE, THREE, SINGLE, BESIDE }; /* ways of single channels */
+
+static int steps_of_one(const ndp_conv *c)
+{
+    return c->stride[0] == 1 && c->stride[1] == 1 && c->stride[2] == 1;
+}
+
+/* Channels in a vector of 16 bytes. */
+static int64_t vector_of(const conv_plan *q)
+{
+    return 16 / ndp_dtype_size(q->made->dtype);
+}
+
+/* What a result is summed from besides the weight. */
+static const ndp_view *from_of(const conv_plan *q)
+{
+    return q->kind == CONV_INPUT ? q->grid : q->image;
+}
+
+static int has_two_axes(const conv_plan *q, const ndp_conv *c)
+{
+    return q->image->shape[2] == 1 && q->weight->shape[2] == 1 && q->grid->shape[2] == 1 &&
+           c->before[0] == 0;
+}
+
+/* Rows of windows are of three elements with one of padding, and whole vectors; for the gradient for
+ * the image, which is a convolution with the taps turned around, image and grid change places. */
+static int is_three(const conv_plan *q, const ndp_conv *c)
+{
+    const ndp_view *from = from_of(q);
+    const int64_t V = vector_of(q), step = c->stride[2];
+    return q->weight->shape[4] == 3 && c->dilation[2] == 1 && c->before[2] == 1 &&
+           (step == 1 || step == 2) && q->made->shape[4] % V == 0 &&
+           q->made->shape[4] * step <= from->shape[4] && window_is_whole(from, 4, V) &&
+           window_is_whole(q->made, 4, V) && (q->kind != CONV_INPUT || steps_of_one(c));
+}
+
+static int64_t beside_bytes(const conv_plan *q)
+{
+    const int64_t size = ndp_dtype_size(q->made->dtype), sum = size == 8 ? 8 : 4;
+    return q->weight->shape[3] * q->weight->shape[4] * vector_of(q) * sum; /* for each lane */
+}
+
+/* Channels lie side by side, in whole vectors, and a block's weights have room. */
+static int is_beside(const conv_plan *q, const ndp_conv *c)
+{
+    const int64_t V = vector_of(q);
+    return has_two_axes(q, c) && q->made->shape[1] % V == 0 && window_is_whole(from_of(q), 1, V) &&
+           window_is_whole(q->made, 1, V) && beside_bytes(q) <= BESIDE_BYTES / BESIDE_LANES;
+}
+
+/* Windows of three by three: forward the library is as fast, where it rounds no sums on the way. */
+static int is_single(const conv_plan *q, const ndp_conv *c)
+{
+    return has_two_axes(q, c) && q->weight->shape[3] == 3 && q->weight->shape[4] == 3 &&
+           (q->kind == CONV_INPUT || ndp_dtype_size(q->made->dtype) == 2);
+}
+
+static int way_of(const conv_plan *q, const ndp_conv *c)
+{
+    if (!q->few || q->kind == CONV_WEIGHT || q->co != 1 || q->ci != 1)
+        return NONE;
+    return is_beside(q, c) ? BESIDE : is_three(q, c) ? THREE : is_single(q, c) ? SINGLE : NONE;
+}
+
+int cuda_conv_is_single(const conv_plan *q, const ndp_conv *c)
+{
+    return way_of(q, c) != NONE;
+}
+
+/* The gradient for the image as a convolution of the grid with the taps turned around. */
+static void turn_around(cuda_convolving *p)
+{
+    const cuda_convolving was = *p;
+    p->image = was.grid;
+    p->grid = was.image;
+    memcpy(p->image_stride, was.grid_stride, sizeof was.grid_stride);
+    memcpy(p->grid_stride, was.image_stride, sizeof was.image_stride);
+    memcpy(p->image_extent, was.grid_extent, sizeof was.grid_extent);
+    memcpy(p->grid_extent, was.image_extent, sizeof was.image_extent);
+    for (int d = 0; d < 3; d++)
+        p->before[d] = (p->kernel[d] - 1) * p->dilation[d] - was.before[d];
+    p->flip = 1;
+}
+
+/* A walk over the images of the result, whose rows have the coordinates of extent. */
+static window_launch walk_of(const cuda_kernel *k, const conv_plan *q, cuda_convolving *p,
+                             int function, const int64_t *extent, int32_t n_extents)
+{
+    const int64_t size = ndp_dtype_size(q->made->dtype);
+    const int64_t bytes[2] = {q->image->stride[0] * size, q->grid->stride[0] * size};
+    return (window_launch){.function = k->function[function],
+                           .walk = &p->walk,
+                           .moved = {&p->image, &p->grid},
+                           .by = {bytes[p->flip], bytes[!p->flip]},
+                           .images = q->made->shape[0],
+                           .items = q->made->shape[4],
+                           .extent = extent,
+                           .n_extents = n_extents,
+                           .n_moved = 2};
+}
+
+static int32_t run_three(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                         cuda_convolving *p)
+{
+    const int function = p->stride[2] == 1 ? CONV_THREE : CONV_THREE_TWO;
+    if (q->kind == CONV_INPUT)
+        turn_around(p);
+    window_launch l = walk_of(k, q, p, function, q->made->shape + 1, 3);
+    l.items /= vector_of(q);
+    return window_run(k, s, &l, p);
+}
+
+static int32_t run_single(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                          cuda_convolving *p)
+{
+    const int64_t rows[2] = {q->made->shape[1], q->made->shape[3]};
+    window_launch l = walk_of(k, q, p, CONV_SINGLE, rows, 2);
+    return window_run(k, s, &l, p);
+}
+
+static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                          cuda_convolving *p, const ndp_conv *c)
+{
+    const int64_t *made = q->made->shape;
+    const int turns = q->kind == CONV_INPUT && steps_of_one(c);
+    const int tiles = (turns || q->kind == CONV_FORWARD) && p->kernel[2] == 3 &&
+                      p->dilation[2] == 1 && p->stride[2] <= 2;
+    const int64_t rows[2] = {tiles ? (made[4] + CONV_ACROSS - 1) / CONV_ACROSS : made[3],
+                             tiles ? made[3] : made[4]};
+    const int met = q->kind == CONV_INPUT && p->dilation[1] == 1 && p->dilation[2] == 1;
+    const int function = !tiles              ? (met ? CONV_BESIDE_MET : CONV_BESIDE_ANY)
+                         : p->stride[2] == 1 ? CONV_BESIDE_THREE
+                                             : CONV_BESIDE_THREE_TWO;
+    if (turns && tiles)
+        turn_around(p);
+    window_launch l = walk_of(k, q, p, function, rows, 2);
+    l.items = made[1] / vector_of(q);
+    l.most_lanes = BESIDE_LANES;
+    l.waves = BESIDE_WAVES;
+    l.bytes_a_lane = (uint32_t)beside_bytes(q);
+    return window_run(k, s, &l, p);
+}
+
+int32_t cuda_conv_few_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                          cuda_convolving *p, const ndp_conv *c)
+{
+    if (q->kind == CONV_WEIGHT) {
+        const int64_t all = ndp_view_size(q->made);
+        return cuda_launch(k, k->function[CONV_DIRECT], s, (uint32_t)(all < 65535 ? all : 65535),
+                           CONV_THREADS, 0, p);
+    }
+    switch (way_of(q, c)) {
+    case BESIDE:
+        return run_beside(k, s, q, p, c);
+    case THREE:
+        return run_three(k, s, q, p);
+    case SINGLE:
+        return run_single(k, s, q, p);
+    default:
+        break;
+    }
+    window_launch l = walk_of(k, q, p, CONV_DIRECT, q->made->shape + 1, 3);
+    return window_run(k, s, &l, p);
+}
+
+int32_t cuda_conv_finish(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                         cuda_convolving *p)
+{
+    window_launch l = walk_of(k, q, p, CONV_FINISH, q->made->shape + 1, 3);
+    return window_run(k, s, &l, p);
+}
+
+int32_t cuda_conv_few_make(cuda_kernel *k, int32_t op, int32_t dtype)
+{
+    const int input = op == NDP_OP_conv_input;
+    const struct {
+        int at;
+        const char *name;
+    } rows[] = {
+        {CONV_DIRECT, op == NDP_OP_conv ? "depthwise_forward"
+                      : input           ? "depthwise_input"
+                                        : "depthwise_weight"},
+        {CONV_FINISH, input ? "conv_finish_image" : "conv_finish_grid"},
+        {CONV_THREE, "depthwise_three"},
+        {CONV_THREE_TWO, "depthwise_three_two"},
+        {CONV_SINGLE, input ? "depthwise_single_input" : "depthwise_single"},
+        {CONV_BESIDE_THREE, "beside_three"},
+        {CONV_BESIDE_THREE_TWO, "beside_three_two"},
+        {CONV_BESIDE_ANY, input ? "beside_any_input" : "beside_any"},
+        {CONV_BESIDE_MET, "beside_met_input"},
+    };
+    int32_t status = NDP_OK;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && status == NDP_OK; i++)
+        status = window_function(k, "depthwise", dtype, rows[i].name, &k->function[rows[i].at]);
+    return status;
+}

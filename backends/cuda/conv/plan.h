@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What the files that choose and launch kernels of convolutions share. */
+#ifndef NDOCK_CUDA_CONV_PLAN_H
+#define NDOCK_CUDA_CONV_PLAN_H
+#include "conv/conv.h"
+#include "pool/frame.h"
+
+/* Kernels of a cuda_kernel. */
+enum {
+    CONV_PRODUCT,
+    CONV_DIRECT,
+    CONV_THREE,
+    CONV_THREE_TWO,
+    CONV_SINGLE,
+    CONV_BESIDE_THREE,
+    CONV_BESIDE_THREE_TWO,
+    CONV_BESIDE_ANY,
+    CONV_BESIDE_MET,
+    CONV_FINISH,
+    CONV_SPLITS,
+    CONV_UNFOLD, /* four: pixels or channels innermost, by elements or vectors */
+    CONV_FOLD = CONV_UNFOLD + 4
+};
+
+/* A call: its operands, and what the product that it is has of rows and terms. */
+typedef struct {
+    const ndp_view *image, *weight, *grid, *bias, *made;
+    int kind, few;   /* few: groups of fewer channels than a product is worth */
+    int64_t co, ci;  /* channels of a group */
+    int64_t k, part; /* terms of a sum; of a split */
+    int32_t splits;
+} conv_plan;
+
+/* ---- few.c: groups of few channels ---- */
+
+/* Whether a kernel of ours for single channels computes the call, which no library is asked for then. */
+int cuda_conv_is_single(const conv_plan *, const ndp_conv *);
+/* Finds the kernels. Inside cuda_enter(). */
+int32_t cuda_conv_few_make(cuda_kernel *, int32_t op, int32_t dtype);
+int32_t cuda_conv_few_run(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *,
+                          const ndp_conv *);
+/* Bias and epilogue of what is in the result. */
+int32_t cuda_conv_finish(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
+
+#endif
