@@ -15,8 +15,8 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_SHORT 32 /* shorter rows are gathered to one loop call for several rows */
-#define EW_SMALL 64 /* elements served without a plan even if an operand is a scalar */
+#define EW_SHORT 32  /* shorter rows are gathered to one loop call for several rows */
+#define EW_SMALL 64  /* elements served without a plan even if an operand is a scalar */
 #define EW_PIECE 256 /* elements of a function between two looks ahead */
 #define EW_AHEAD_BYTES 4096
 #define EW_FAR_BYTES (1 << 20) /* results beyond this, and operands as large, are in memory */
@@ -116,7 +116,8 @@ static void loop_ahead(const ew_plan *plan, char *const *from, int64_t n)
         for (int k = 0; k < plan->n; k++) {
             const cpu_blocks_operand *o = &plan->place[k];
             p[k] = from[k] + i * o->nbytes;
-            for (int64_t b = 0; k < plan->n - 1 && o->col == o->nbytes && b < m * o->nbytes; b += 64)
+            for (int64_t b = 0; k < plan->n - 1 && o->col == o->nbytes && b < m * o->nbytes;
+                 b += 64)
                 __builtin_prefetch(p[k] + EW_AHEAD_BYTES + b);
         }
         plan->kernel->loop(p, m);

@@ -33,7 +33,7 @@ typedef struct {
     T most[FN(LANES)];
     KEY nan[FN(LANES)];
 } FN(run);
-CPU_INLINE void FN(halve)(FN(run) *r, int half)
+CPU_INLINE void FN(halve)(FN(run) * r, int half)
 {
     for (int l = 0; l < half; l++) {
         const T v = r->most[l + half];

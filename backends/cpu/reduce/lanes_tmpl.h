@@ -135,7 +135,7 @@ CPU_INLINE void FN(next_rows)(const void *const *rows, int nrows, STATE *restric
         FN(many_rows)(rows, s, n, cap, fresh);
     else
 #endif
-    if (nrows >= 4)
+        if (nrows >= 4)
         FN(few_rows)(rows, 4, s, n, cap, fresh);
     else if (nrows == 3)
         FN(few_rows)(rows, 3, s, n, cap, fresh);
