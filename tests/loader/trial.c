@@ -193,12 +193,13 @@ static void process_is_kept(void)
         expect("changes", "QUARANTINED", harms[i].word, harms[i].change);
         ok(seconds_now() - start < 30, "told at once, not at the deadline");
     }
-    setenv("NDOCK_PLUGIN_PROBE_TIMEOUT", "1", 1);
+    /* The CPU's plug-in is tried as well, and has to end in time however busy the machine is. */
+    setenv("NDOCK_PLUGIN_PROBE_TIMEOUT", "4", 1);
     static const char *const late[] = {"close-hang", "claim-hang", "stop"};
     for (size_t i = 0; i < sizeof late / sizeof *late; i++) {
         const double start = seconds_now();
         setenv("MOCK_CHANGE", late[i], 1);
-        expect("changes", "QUARANTINED", "within 1 s", late[i]);
+        expect("changes", "QUARANTINED", "within 4 s", late[i]);
         ok(seconds_now() - start < 30, "the deadline holds");
     }
     unsetenv("NDOCK_PLUGIN_PROBE_TIMEOUT");
