@@ -15,11 +15,8 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_SHORT 32  /* shorter rows are gathered to one loop call for several rows */
-#define EW_SMALL 64  /* elements served without a plan even if an operand is a scalar */
-#define EW_PIECE 256 /* elements of a function between two looks ahead */
-#define EW_AHEAD_BYTES 4096
-#define EW_FAR_BYTES (1 << 20) /* results beyond this, and operands as large, are in memory */
+#define EW_SHORT 32 /* shorter rows are gathered to one loop call for several rows */
+#define EW_SMALL 64 /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
 
@@ -33,7 +30,6 @@ typedef struct {
 
 static ew_kernel kernels[NDP_OP_END][NDP_DTYPE_END];
 static const ew_isa *isa;
-static int asks_ahead;
 static pthread_once_t kernels_once = PTHREAD_ONCE_INIT;
 
 /* Of an operand, what blocks do not know. */
@@ -49,7 +45,6 @@ typedef struct {
     ew_operand operand[EW_OPERANDS];
     int n; /* operands */
     int stream;
-    int ahead; /* operands are asked for before the loop comes to them */
 } ew_plan;
 
 /* What one chunk keeps from block to block. */
@@ -106,24 +101,6 @@ static char *input_rows(ew_worker *w, int k, char *from, int64_t rows, int64_t c
     return w->buffer[k];
 }
 
-/* The loop in pieces, and before each what one will read that is some way ahead: processors that look
- * little ahead by themselves would else compute and wait for memory in turns. */
-static void loop_ahead(const ew_plan *plan, char *const *from, int64_t n)
-{
-    for (int64_t i = 0; i < n; i += EW_PIECE) {
-        const int64_t m = n - i < EW_PIECE ? n - i : EW_PIECE;
-        char *p[EW_OPERANDS];
-        for (int k = 0; k < plan->n; k++) {
-            const cpu_blocks_operand *o = &plan->place[k];
-            p[k] = from[k] + i * o->nbytes;
-            for (int64_t b = 0; k < plan->n - 1 && o->col == o->nbytes && b < m * o->nbytes;
-                 b += 64)
-                __builtin_prefetch(p[k] + EW_AHEAD_BYTES + b);
-        }
-        plan->kernel->loop(p, m);
-    }
-}
-
 /* n dense elements. */
 static void dense(ew_worker *w, char *const *from, char *to, int64_t n)
 {
@@ -140,10 +117,7 @@ static void dense(ew_worker *w, char *const *from, char *to, int64_t n)
         }
     }
     p[last] = out->widen ? (char *)w->wide[last] : stream ? w->buffer[last] : to;
-    if (plan->ahead)
-        loop_ahead(plan, p, n);
-    else
-        plan->kernel->loop(p, n);
+    plan->kernel->loop(p, n);
     if (out->widen)
         narrow(out->dtype, stream ? w->buffer[last] : to, w->wide[last], n);
     if (stream)
@@ -276,8 +250,6 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
                       flat ? 1 : out->ndim);
     plan.stream = !kernel->costly && !plan.blocks.tiled &&
                   cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
-    plan.ahead = asks_ahead && kernel->costly && !kernel->widen && !plan.blocks.tiled &&
-                 size * plan.place[plan.n - 1].nbytes >= EW_FAR_BYTES;
     blocks = cut_blocks(&plan);
     per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
     cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);
@@ -331,22 +303,9 @@ static const float ulps[NDP_OP_END] = {
 #include <ndock/op.def>
 };
 
-/* On a server of Intel's a thread reads 16 GB/s, and 29 if it asks for memory ahead (sums of 2^24 floats). AMD's
- * see as much by themselves, and asking takes up to 7 % of the time of a function. */
-static int sees_little_ahead(void)
-{
-#ifdef ND_HAVE_X86_VARIANTS
-    __builtin_cpu_init();
-    return __builtin_cpu_is("intel") != 0;
-#else
-    return 0;
-#endif
-}
-
 static void kernels_init(void)
 {
     isa = CPU_ISA_PICK(elementwise_isa);
-    asks_ahead = sees_little_ahead();
     for (int32_t op = 1; op < NDP_OP_END; op++)
         for (int32_t dtype = 1; dtype < NDP_DTYPE_END; dtype++) {
             ew_kernel *k = &kernels[op][dtype];

@@ -9,8 +9,7 @@
 #include "host/slots.h"
 #include "matmul/matmul.h"
 
-#define MM_PACK_WORK (32 << 10) /* elements of a task of packing */
-#define MM_PACK_LEAST (4 << 10) /* so few at least where there are threads for more tasks */
+#define MM_PACK_WORK (32 << 10) /* elements worth a task of packing */
 
 void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
              int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
@@ -135,10 +134,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
 static void run_shared(mm_run *r)
 {
     const mm_plan *p = r->p;
-    const int64_t each = (p->super_m + p->super_n) * p->depth / (2 * cpu_team());
-    const int64_t more = each < MM_PACK_LEAST ? MM_PACK_LEAST : each;
-    const int64_t work = more < MM_PACK_WORK ? more : MM_PACK_WORK;
-    const int64_t lanes = (work + p->depth - 1) / p->depth;
+    const int64_t lanes = (MM_PACK_WORK + p->depth - 1) / p->depth;
     r->lanes_a = mm_round_up(lanes, p->k->rows);
     r->lanes_b = mm_round_up(lanes, p->k->columns);
     for (r->item = 0; r->item < p->batch; r->item++)

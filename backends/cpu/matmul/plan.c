@@ -8,7 +8,6 @@
 #define MM_FEW_ROWS 8
 #define MM_FEW_ROWS_FROM (32 << 10) /* elements of b */
 #define MM_SHORT_DEPTH 1024         /* bytes of columns of which a tile has many */
-#define MM_LONG_ROUND (16 << 20)    /* multiply-adds */
 #define MM_SHARE_FROM (4 << 20)   /* multiply-adds of a product whose packed operands are shared */
 #define MM_SHARE_BYTES (64 << 20) /* most memory for them */
 
@@ -73,53 +72,20 @@ static uint64_t wrap_integer(double v)
     return r < 0 ? 0 - (uint64_t)-r : (uint64_t)r;
 }
 
-/* What a round of tiles of r by c panels takes, in multiply-adds of vectors for a step of k, where every
- * thread computes one: sums, panels that come from another core's cache, half of which is hidden, and the
- * call itself. */
-static int64_t round_cost(int64_t r, int64_t c)
-{
-    return 2 * 12 * r * c + 5 * r + 13 * c + 12;
-}
-
-/* Where tiles are few, one more than threads means a second round for all. As many as take the least time
- * in whole rounds, none larger than the caches take; where a round takes long, there are several, so that
- * a thread that is late has others to help it. */
-static void plan_rounds(mm_plan *p, int64_t step_m, int64_t step_n)
-{
-    const int64_t team = cpu_team(), size = p->k->element;
-    const int64_t rows = (p->m + step_m - 1) / step_m, columns = (p->n + step_n - 1) / step_n;
-    const int64_t rounds = p->m * p->n * p->depth / team > MM_LONG_ROUND ? 3 : 1;
-    int64_t best = INT64_MAX;
-    for (int64_t i = 1; i <= rows && i <= 4 * team; i++) {
-        const int64_t r = (rows + i - 1) / i, most = 4 * team / i + 1;
-        for (int64_t j = 1; j <= columns && j <= most; j++) {
-            const int64_t c = (columns + j - 1) / j;
-            const int64_t tiles = (rows + r - 1) / r * ((columns + c - 1) / c);
-            const int64_t cost = (tiles + team - 1) / team * round_cost(r, c);
-            if (cost >= best || r * step_m > 960 / size || c * step_n > 2048 / size ||
-                tiles <= (rounds - 1) * team)
-                continue;
-            best = cost;
-            p->tile_m = r * step_m;
-            p->tile_n = c * step_n;
-        }
-    }
-}
-
 /* Tiles small enough for the caches, and for enough of them to keep threads busy: four for each, as the
  * threads that get one more than others are waited for. */
 static void plan_tiles(mm_plan *p)
 {
-    const int64_t team = cpu_team(), wanted = team > 4 ? 4 * team : 16;
+    const int64_t wanted = cpu_team() > 4 ? 4 * cpu_team() : 16;
     const int64_t size = p->k->element;
-    int64_t tm = 960 / size, tn = 2048 / size, tiles;
+    int64_t tm = 960 / size, tn = 2048 / size;
     const int64_t step_m = 12, step_n = 128 / size;
     if (tm > p->m)
         tm = (p->m + step_m - 1) / step_m * step_m;
     if (tn > p->n)
         tn = (p->n + step_n - 1) / step_n * step_n;
     for (;;) {
-        tiles = (p->m + tm - 1) / tm * ((p->n + tn - 1) / tn);
+        int64_t tiles = (p->m + tm - 1) / tm * ((p->n + tn - 1) / tn);
         if (tiles * p->batch >= wanted || tm * tn * p->depth <= 2 * MM_TASK_WORK)
             break;
         if (tm >= tn && tm > step_m)
@@ -131,8 +97,6 @@ static void plan_tiles(mm_plan *p)
     }
     p->tile_m = tm;
     p->tile_n = tn;
-    if (team > 4 && tiles < 5 * team && p->m * p->n * p->depth >= MM_SHARE_FROM)
-        plan_rounds(p, step_m, step_n);
 }
 
 /* Whether operands are packed for all tiles, and for how much of the product at a time. */
