@@ -24,7 +24,7 @@ if [ "$mode" = update ]; then
     exit
 fi
 gzip -dc "$stored" >"$scratch/old.abi" || exit 1
-cat "$headers"/ndock/*.h >"$scratch/headers" || exit 1
+cat "$headers"/*.h >"$scratch/headers" || exit 1
 sed -n 's/^typedef struct \(nd_[a-z_]*\) nd_[a-z_]*;.*/\1/p' "$scratch/headers" | sort -u | while read -r name; do
     grep -q "^struct $name {" "$scratch/headers" || printf '[suppress_type]\n  type_kind = struct\n  name = %s\n' "$name"
 done >"$scratch/opaque"

@@ -223,15 +223,19 @@ static int32_t take_place(ndp_comm *c)
     return NDP_OK;
 }
 
+/* Others may have met, and one of them left, while this rank slept: then all have joined, and the next
+ * call says who is missing. */
 static int32_t await_others(ndp_comm *c)
 {
     cpu_patience patience = {0};
-    for (int32_t r = 0; r < c->n; r++)
-        while (!atomic_load(&c->shared->rank[r].joined)) {
+    for (int32_t r = 0; r < c->n; r++) {
+        const _Atomic int32_t *joined = &c->shared->rank[r].joined;
+        while (!atomic_load(joined)) {
             const int32_t status = cpu_comm_pause(c, &patience, r);
-            if (status != NDP_OK)
+            if (status != NDP_OK && !atomic_load(joined))
                 return status;
         }
+    }
     return NDP_OK;
 }
 
