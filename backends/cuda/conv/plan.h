@@ -31,6 +31,25 @@ typedef struct {
     int32_t splits;
 } conv_plan;
 
+/* ---- how operands lie, for products of cuBLASLt ---- */
+static inline int64_t conv_plane(const ndp_view *v)
+{
+    return v->shape[2] * v->shape[3] * v->shape[4];
+}
+
+/* Axis `first` and those after it as one of steps `step`, the channels left out. */
+static inline int conv_is_merged(const ndp_view *v, int first, int64_t step)
+{
+    int fits = 1;
+    for (int d = 4; d >= first; d--) {
+        if (d == 1)
+            continue;
+        fits = fits && (v->shape[d] == 1 || v->stride[d] == step);
+        step *= v->shape[d];
+    }
+    return fits;
+}
+
 /* ---- few.c: groups of few channels ---- */
 
 /* Whether a kernel of ours for single channels computes the call, which no library is asked for then. */

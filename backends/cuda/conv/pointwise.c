@@ -4,7 +4,7 @@
  * do. So nothing changes its layout, as it does for the engines of cuDNN. */
 #include "conv/pointwise.h"
 #include <string.h>
-#include "pool/frame.h"
+#include "conv/plan.h"
 
 enum { A, B, OUT };
 enum {
@@ -22,42 +22,24 @@ typedef struct {
     int turned;
 } matrix;
 
-static int64_t plane_of(const ndp_view *v)
-{
-    return v->shape[2] * v->shape[3] * v->shape[4];
-}
-
 static int is_pointwise(const ndp_conv *c, const ndp_view *image, const ndp_view *weight,
                         const ndp_view *grid)
 {
-    int fits = c->groups == 1 && plane_of(weight) == 1;
+    int fits = c->groups == 1 && conv_plane(weight) == 1;
     for (int d = 0; d < 3; d++)
         fits = fits && c->before[d] == 0 && c->stride[d] == 1 &&
                image->shape[2 + d] == grid->shape[2 + d];
     return fits;
 }
 
-/* Axis d and those after it as one of steps `step`. */
-static int is_merged(const ndp_view *v, int first, int64_t step)
-{
-    int fits = 1;
-    for (int d = 4; d >= first; d--) {
-        if (d == 1)
-            continue;
-        fits = fits && (v->shape[d] == 1 || v->stride[d] == step);
-        step *= v->shape[d];
-    }
-    return fits;
-}
-
 /* Lines are channels, one matrix an image. */
 static int planes_of(const ndp_view *v, matrix *m)
 {
-    const int64_t plane = plane_of(v);
+    const int64_t plane = conv_plane(v);
     *m = (matrix){.view = v,
                   .line = v->shape[1] == 1 ? plane : v->stride[1],
                   .step = v->shape[0] == 1 ? 0 : v->stride[0]};
-    return is_merged(v, 2, 1) && m->line >= plane && m->step >= 0;
+    return conv_is_merged(v, 2, 1) && m->line >= plane && m->step >= 0;
 }
 
 /* Lines are pixels, of all images. */
@@ -69,7 +51,7 @@ static int pixels_of(const ndp_view *v, matrix *m)
         if (d != 1 && v->shape[d] != 1)
             step = v->stride[d];
     *m = (matrix){.view = v, .line = step};
-    return (channels == 1 || v->stride[1] == 1) && step >= channels && is_merged(v, 0, step);
+    return (channels == 1 || v->stride[1] == 1) && step >= channels && conv_is_merged(v, 0, step);
 }
 
 static int weight_of(const ndp_view *v, matrix *m)
@@ -112,7 +94,7 @@ static int by_pixels(conv_pointwise *p, int kind, const matrix *image, const mat
                      const matrix *grid)
 {
     const int64_t o = weight->view->shape[0], c = weight->view->shape[1];
-    const int64_t pixels = grid->view->shape[0] * plane_of(grid->view);
+    const int64_t pixels = grid->view->shape[0] * conv_plane(grid->view);
     if (kind == CONV_FORWARD && ndp_dtype_size(p->key.dtype) == 2 && o < LEAST_COLUMNS)
         return 0;
     if (kind == CONV_FORWARD) {
@@ -155,7 +137,7 @@ static int by_planes(conv_pointwise *p, int kind, const matrix *image, const mat
                      const matrix *grid)
 {
     const int64_t o = weight->view->shape[0], c = weight->view->shape[1];
-    const int64_t n = grid->view->shape[0], plane = plane_of(grid->view);
+    const int64_t n = grid->view->shape[0], plane = conv_plane(grid->view);
     if (plane < LEAST_PLANE && n > 1)
         return 0;
     if (kind == CONV_FORWARD) {

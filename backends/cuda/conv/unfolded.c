@@ -5,6 +5,7 @@
  * are channels enough to share the windows. */
 #include "conv/unfolded.h"
 #include <string.h>
+#include "conv/plan.h"
 
 enum { A, B, OUT };
 enum {
@@ -31,29 +32,11 @@ static void windows_of(cuda_unfolding *w, int last, const int64_t kernel[3], con
     memcpy(w->windows_stride, stride, sizeof stride);
 }
 
-/* Axes first to 4 of a view as one of step `step`, the second axis left out. */
-static int is_merged(const ndp_view *v, int first, int64_t step)
-{
-    int fits = 1;
-    for (int d = 4; d >= first; d--) {
-        if (d == 1)
-            continue;
-        fits = fits && (v->shape[d] == 1 || v->stride[d] == step);
-        step *= v->shape[d];
-    }
-    return fits;
-}
-
-static int64_t plane_of(const ndp_view *v)
-{
-    return v->shape[2] * v->shape[3] * v->shape[4];
-}
-
 /* Whether each line of the weight is dense, in the order of the windows. */
 static int is_weight(const ndp_view *v, int last, int64_t k)
 {
-    const int64_t channel = last ? 1 : plane_of(v);
-    return is_merged(v, 2, last ? v->shape[1] : 1) &&
+    const int64_t channel = last ? 1 : conv_plane(v);
+    return conv_is_merged(v, 2, last ? v->shape[1] : 1) &&
            (v->shape[1] == 1 || v->stride[1] == channel) && (v->shape[0] == 1 || v->stride[0] >= k);
 }
 
@@ -87,7 +70,7 @@ static void extents(conv_unfolded *u, int64_t m, int64_t n, int64_t k, int64_t b
 static void by_pixels(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k, int64_t line)
 {
     const ndp_view *w = q->weight;
-    const int64_t pixels = q->grid->shape[0] * plane_of(q->grid);
+    const int64_t pixels = q->grid->shape[0] * conv_plane(q->grid);
     const int64_t weight = o == 1 ? k : w->stride[0];
     if (u->kind == CONV_FORWARD) {
         extents(u, pixels, o, k, 1);
@@ -111,7 +94,7 @@ static void by_pixels(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k
 static void by_planes(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k)
 {
     const ndp_view *w = q->weight, *g = q->grid;
-    const int64_t plane = plane_of(g), n = g->shape[0], size = ndp_dtype_size(g->dtype);
+    const int64_t plane = conv_plane(g), n = g->shape[0], size = ndp_dtype_size(g->dtype);
     const int64_t line = o == 1 ? plane : g->stride[1], step = n == 1 ? 0 : g->stride[0];
     const int64_t weight = o == 1 ? k : w->stride[0];
     if (u->kind == CONV_FORWARD) {
@@ -154,12 +137,13 @@ static int take_layout(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t 
     for (int d = 0; d < 5; d++)
         if (d != 1 && g->shape[d] != 1)
             line = g->stride[d];
-    u->last = g->stride[1] == 1 && line >= o && is_merged(g, 0, line) && is_weight(q->weight, 1, k);
+    u->last =
+        g->stride[1] == 1 && line >= o && conv_is_merged(g, 0, line) && is_weight(q->weight, 1, k);
     if (u->last) {
         by_pixels(u, q, o, k, line);
         return 1;
     }
-    if (!is_merged(g, 2, 1) || (o > 1 && g->stride[1] < plane_of(g)) || g->stride[0] < 0 ||
+    if (!conv_is_merged(g, 2, 1) || (o > 1 && g->stride[1] < conv_plane(g)) || g->stride[0] < 0 ||
         !(q->kind == CONV_WEIGHT || is_weight(q->weight, 0, k)))
         return 0;
     by_planes(u, q, o, k);
@@ -197,8 +181,8 @@ int cuda_conv_unfolded(conv_unfolded *u, ndp_dev *dev, const ndp_call *call, con
 {
     const ndp_conv *c = call->params;
     const int32_t dtype = q->image->dtype;
-    const int64_t o = q->weight->shape[0], k = q->ci * plane_of(q->weight);
-    const int64_t pixels = q->grid->shape[0] * plane_of(q->grid), size = ndp_dtype_size(dtype);
+    const int64_t o = q->weight->shape[0], k = q->ci * conv_plane(q->weight);
+    const int64_t pixels = q->grid->shape[0] * conv_plane(q->grid), size = ndp_dtype_size(dtype);
     memset(u, 0, sizeof *u);
     if (!dev->blaslt || c->groups != 1 || (dtype != NDP_F32 && dtype != NDP_F64) ||
         is_narrowed(call, dtype) || ndp_view_size(q->image) == 0 || pixels == 0 || k == 0 ||

@@ -119,7 +119,7 @@ static int32_t sort(const cuda_kernel *k, ndp_stream *s, scatter_plan *p, void *
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     scatter_plan p;
-    cuda_cub_buffers none = {{NULL, NULL}, {NULL, NULL}, 0};
+    cuda_cub_buffers none = {.keys = {NULL, NULL}};
     plan_make(&p, call);
     if (p.items > 0) /* run() reports what is the matter */
         (void)sort((const cuda_kernel *)base, NULL, &p, NULL, &none);
@@ -228,7 +228,7 @@ static int32_t run_sorted(const cuda_kernel *k, ndp_stream *s, const ndp_call *c
                           scatter_plan *plan, scatter_params *p)
 {
     uintptr_t memory = (uintptr_t)cuda_ptr(&call->scratch);
-    cuda_cub_buffers b = {{NULL, NULL}, {NULL, NULL}, 0};
+    cuda_cub_buffers b = {.keys = {NULL, NULL}};
     int32_t status = sort(k, s, plan, NULL, &b);
     for (int i = 0; i < 2; i++) {
         b.keys[i] = (void *)(memory + plan->keys[i]);
