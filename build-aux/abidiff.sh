@@ -10,10 +10,6 @@ if ! command -v abidw >/dev/null 2>&1 || ! command -v abidiff >/dev/null 2>&1; t
     echo "abidiff: skipped: abidw and abidiff are not installed (package abigail-tools)"
     exit 0
 fi
-if ! readelf -S "$library" 2>/dev/null | grep -q '\.debug_info'; then
-    echo "abidiff: skipped: $library has no debugging information, so types cannot be compared (CFLAGS without -g)"
-    exit 0
-fi
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ndock-abi.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 

@@ -32,11 +32,13 @@ AC_CACHE_CHECK([whether the linker takes a version script], [nd_cv_version_scrip
 LDFLAGS=$nd_save_LDFLAGS
 AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test "$nd_cv_version_script" = yes])])
 
-dnl The CPU variants that this compiler can build; which one runs is decided when the plug-in opens. --disable-cpu-variants leaves
-dnl the one of the compiler's own target (CFLAGS=-march=native).
+dnl The CPU variants that are built; which one runs is decided when the plug-in opens. --disable-cpu-variants leaves the one of the
+dnl compiler's own target (CFLAGS=-march=native), --enable-cpu-variants=avx2 those up to AVX2.
 AC_DEFUN([ND_CPU_ISA],
-[AC_ARG_ENABLE([cpu-variants], [AS_HELP_STRING([--disable-cpu-variants], [build the CPU kernels for the compiler's target alone, not for AVX2 and AVX-512 beside it])], [], [enable_cpu_variants=yes])
-nd_isa_list=
+[AC_ARG_ENABLE([cpu-variants], [AS_HELP_STRING([--enable-cpu-variants=LEVEL], [build the CPU kernels for processors up to LEVEL, avx2 or avx512 (the default), beside the compiler's target; --disable-cpu-variants: for that alone])], [], [enable_cpu_variants=yes])
+AS_CASE([$enable_cpu_variants],
+  [no], [nd_isa_highest=0], [avx2], [nd_isa_highest=1], [yes|avx512], [nd_isa_highest=2],
+  [AC_MSG_ERROR([--enable-cpu-variants=$enable_cpu_variants: the levels are avx2 and avx512])])
 ND_AVX2_CFLAGS="-mavx2 -mfma -mf16c -mbmi2"
 ND_AVX512_CFLAGS="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi2 -mprefer-vector-width=512"
 AC_CACHE_CHECK([whether $CC builds for x86-64 with AVX2 and AVX-512], [nd_cv_isa_x86],
@@ -48,10 +50,11 @@ AC_CACHE_CHECK([whether $CC builds for x86-64 with AVX2 and AVX-512], [nd_cv_isa
 #endif
 #include <immintrin.h>]], [[__builtin_cpu_init(); return __builtin_cpu_supports("avx2");]])], [nd_cv_isa_x86=yes], [nd_cv_isa_x86=no])
    CFLAGS=$nd_save_CFLAGS])
-AS_IF([test "$enable_cpu_variants" = no], [nd_isa_x86=no], [nd_isa_x86=$nd_cv_isa_x86])
-AS_IF([test "$nd_isa_x86" = yes], [nd_isa_list=", AVX2, AVX-512"
-  AC_DEFINE([ND_HAVE_X86_VARIANTS], [1], [AVX2 and AVX-512 kernels are built])])
-AM_CONDITIONAL([HAVE_X86_VARIANTS], [test "$nd_isa_x86" = yes])
+AS_IF([test "$nd_cv_isa_x86" = no], [nd_isa_highest=0])
+AS_CASE([$nd_isa_highest], [0], [nd_isa_list=], [1], [nd_isa_list=", AVX2"], [nd_isa_list=", AVX2, AVX-512"])
+AC_SUBST([ND_CPU_ISA_HIGHEST], [$nd_isa_highest])
+AM_CONDITIONAL([HAVE_AVX2_VARIANT], [test $nd_isa_highest -ge 1])
+AM_CONDITIONAL([HAVE_AVX512_VARIANT], [test $nd_isa_highest -ge 2])
 AC_SUBST([ND_AVX2_CFLAGS])
 AC_SUBST([ND_AVX512_CFLAGS])])
 

@@ -9,7 +9,7 @@ here=$top/tests/fresh
 usage() {
     cat <<'END'
 Usage: tests/fresh/fresh.sh [--release NAME]... [--as root|user]... [--tarball FILE] [--slice] [--ccache]
-                            [--cache DIR] [--keep]
+                            [--site FILE] [--cache DIR] [--keep]
 
   --release NAME   bookworm, trixie (Debian 12, 13) or noble (Ubuntu 24.04); default: all three
   --as WHO         root, or a user with sudo; default: both
@@ -17,6 +17,7 @@ Usage: tests/fresh/fresh.sh [--release NAME]... [--as root|user]... [--tarball F
   --slice          compiled without much optimisation (but with --ccache), one epoch of training, of the tests' repetitions a
                    slice, and the tests once, beside what was installed, which is removed at the end
   --ccache         put ccache before the compilers, with one cache a release: a second run need not compile again
+  --site FILE      defaults of its ./configure, a config.site; with --ccache those of the build that filled the cache
   --cache DIR      where packages and bare systems are kept for the next time; default: /var/cache/ndock-fresh
   --keep           leave the chroots where they are, for a look
 
@@ -30,11 +31,12 @@ die() { printf 'fresh: %s\n' "$*" >&2; exit 1; }
 # Whose option lacks its value says so, not the shell.
 value() { [ $# -gt 1 ] || die "$1 wants a value; --help"; printf '%s' "$2"; }
 
-releases=() whos=() tarball='' slice='' ccache='' cache=/var/cache/ndock-fresh keep='' all=("$@")
+releases=() whos=() tarball='' slice='' ccache='' site='' cache=/var/cache/ndock-fresh keep='' all=("$@")
 while [ $# -gt 0 ]; do
     case $1 in
         --release) releases+=("$(value "$@")") || exit; shift ;;
         --as) whos+=("$(value "$@")") || exit; shift ;;
+        --site) site=$(value "$@") || exit; shift ;;
         --cache) cache=$(value "$@") || exit; shift ;;
         --tarball) tarball=$(value "$@") || exit; shift ;;
         --slice) slice=yes ;;
@@ -52,6 +54,7 @@ for release in "${releases[@]}"; do
     case $release in bookworm|trixie|noble) ;; *) die "--release $release: bookworm, trixie and noble are known" ;; esac
 done
 [ -z "$tarball" ] || [ -r "$tarball" ] || die "--tarball $tarball: no such file"
+[ -z "$site" ] || [ -r "$site" ] || die "--site $site: no such file"
 if [ "$(id -u)" != 0 ]; then
     sudo -n true 2>/dev/null || die 'a chroot needs root, and sudo asks for a password here'
     exec sudo -n --preserve-env=http_proxy,https_proxy,no_proxy,JOBS,FRESH_DEBIAN,FRESH_UBUNTU "$0" "${all[@]}"
@@ -88,6 +91,7 @@ machine() {
     fi
     copy_tree "$root$home/ndock"
     cp "$here/machine.sh" "$root/machine.sh"
+    cat "${site:-/dev/null}" >"$root/config.site"
     [ "$who" = root ] || chroot "$root" chown -R fresh: "$home/ndock"
     inside "$release" "$root" runuser -l "$([ "$who" = root ] && echo root || echo fresh)" \
         -c "cd ndock && JOBS='${JOBS:-$(nproc)}' SLICE='$slice' CCACHE='$ccache' bash /machine.sh"

@@ -4,11 +4,13 @@
 # what was installed in the way and every variable set that could turn them. The last line of ours begins with "## ".
 set -uo pipefail
 failures=()
+export CONFIG_SITE=$HOME/config.site
+cat /config.site >"$CONFIG_SITE"
 # A slice is compiled as the sanitizer builds are, and for one kind of processor, since fast code would take most of the time; unless
 # a cache may have it already.
 if [ -n "${SLICE:-}" ]; then
-    export NDOCK_TEST_SLICE=1 NDOCK_CONFORM_COUNT=6 NDOCK_MEMORY_OPS=20000 CONFIG_SITE=$HOME/config.site
-    echo 'test -n "$enable_static" || enable_static=no' >"$CONFIG_SITE"
+    export NDOCK_TEST_SLICE=1 NDOCK_CONFORM_COUNT=6 NDOCK_MEMORY_OPS=20000
+    echo 'test -n "$enable_static" || enable_static=no' >>"$CONFIG_SITE"
     if [ -z "${CCACHE:-}" ]; then
         export CFLAGS='-O1 -g1 -fno-tree-vectorize'
         echo 'test -n "$enable_cpu_variants" || enable_cpu_variants=no' >>"$CONFIG_SITE"

@@ -64,8 +64,9 @@ void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin,
                   void *ctx);
 
 /* ---- isa.c ---- */
-/* Code is built once per level from the same sources; the level is picked when the plug-in opens
- * (NDOCK_CPU_ISA=baseline|avx2|avx512 lowers it). All levels give the same bits. */
+/* Code is built once per level from the same sources, up to the level that configure was given
+ * (CPU_ISA_HIGHEST); the level is picked when the plug-in opens (NDOCK_CPU_ISA=baseline|avx2|avx512
+ * lowers it). All levels give the same bits. */
 enum { CPU_ISA_BASELINE = 0, CPU_ISA_AVX2 = 1, CPU_ISA_AVX512 = 2, CPU_ISA_COUNT = 3 };
 int cpu_isa(void);
 const char *cpu_isa_name(void);
@@ -77,7 +78,15 @@ const char *cpu_isa_name(void);
 #endif
 /* Declares a table or function of each level, and picks one: CPU_ISA_DECLARE(extern const cpu_x,
  * cpu_x_table) then CPU_ISA_PICK(cpu_x_table). */
-#ifdef ND_HAVE_X86_VARIANTS
+#if CPU_ISA_HIGHEST == 0
+#define CPU_ISA_DECLARE(type, name) type name##_baseline
+#define CPU_ISA_PICK(name) (&name##_baseline)
+#elif CPU_ISA_HIGHEST == 1
+#define CPU_ISA_DECLARE(type, name) \
+    type name##_baseline;           \
+    type name##_avx2
+#define CPU_ISA_PICK(name) (cpu_isa() == CPU_ISA_AVX2 ? &name##_avx2 : &name##_baseline)
+#else
 #define CPU_ISA_DECLARE(type, name) \
     type name##_baseline;           \
     type name##_avx2;               \
@@ -86,9 +95,6 @@ const char *cpu_isa_name(void);
     (cpu_isa() == CPU_ISA_AVX512 ? &name##_avx512 \
      : cpu_isa() == CPU_ISA_AVX2 ? &name##_avx2   \
                                  : &name##_baseline)
-#else
-#define CPU_ISA_DECLARE(type, name) type name##_baseline
-#define CPU_ISA_PICK(name) (&name##_baseline)
 #endif
 
 /* Kinds of dtype that operations compute in. CPU_OF_KIND(KIND, row) is the macro row for these; for

@@ -12,13 +12,14 @@ static const char *const isa_names[CPU_ISA_COUNT] = {"baseline", "avx2", "avx512
 
 static int isa_supported(void)
 {
-#ifdef ND_HAVE_X86_VARIANTS
+#if CPU_ISA_HIGHEST > 0
     __builtin_cpu_init();
     if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
           __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2")))
         return CPU_ISA_BASELINE;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (CPU_ISA_HIGHEST >= CPU_ISA_AVX512 && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
         return CPU_ISA_AVX512;
     return CPU_ISA_AVX2;
 #else

@@ -60,7 +60,7 @@ typedef struct {
      * needs. */
     void (*quick)(void *keys, void *spare, int64_t n);
 } sort_table;
-extern const sort_table sort_table_of_baseline, sort_table_of_avx2, sort_table_of_avx512;
+CPU_ISA_DECLARE(extern const sort_table, sort_table_of);
 static inline const sort_keys *sort_keys_of(int32_t dtype)
 {
     return &CPU_ISA_PICK(sort_table_of)->keys[dtype];
