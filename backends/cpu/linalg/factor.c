@@ -4,8 +4,6 @@
 #include <string.h>
 #include "linalg/lapack.h"
 
-#define LIN_MOVE_BYTES (256 << 10) /* of a matrix that are worth a thread to copy */
-
 /* ---- cholesky ---- */
 
 /* The other triangle becomes zero. */
@@ -28,37 +26,6 @@ static int has_rows(const ndp_view *v, int turned)
     return v->stride[turned ? 1 : 2] == 1;
 }
 
-/* Columns begin to end of the triangle that is read, and zeros below it. */
-typedef struct {
-    const char *src;
-    char *dst;
-    int64_t n, size, src_apart, dst_apart; /* bytes of an element; elements from column to column */
-} triangle;
-
-static void take_columns(void *ctx, int64_t begin, int64_t end)
-{
-    const triangle *t = ctx;
-    for (int64_t j = begin; j < end; j++) {
-        char *column = t->dst + j * t->dst_apart * t->size;
-        const int64_t nbytes = (j + 1) * t->size;
-        memmove(column, t->src + j * t->src_apart * t->size, (size_t)nbytes); /* may be in place */
-        memset(column + nbytes, 0, (size_t)(t->n * t->size - nbytes));
-    }
-}
-
-/* LAPACK reads and writes one triangle, so that half of the matrix is copied. */
-static void take_triangle(const lin_context *x, const ndp_view *v, int64_t item, int64_t n,
-                          char *dst, int64_t apart)
-{
-    triangle t = {.src = cpu_ptr(v) + item * v->stride[0] * x->size,
-                  .dst = dst,
-                  .n = n,
-                  .size = x->size,
-                  .src_apart = v->stride[2],
-                  .dst_apart = apart};
-    cpu_parallel(n, 1 + LIN_MOVE_BYTES / (n * x->size), take_columns, &t);
-}
-
 /* Upper: the view transposed, whose conjugate is the lower triangle of the same matrix; the factor
  * that belongs to it is u^T, where u^H would be its conjugate, and comes out as u. LAPACK takes
  * dense rows as the columns of the transposed matrix, whose upper factor is u = l^T likewise, so
@@ -76,22 +43,18 @@ static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t ite
     }
     const int direct = rows && out.stride[2] >= c->n && ndp_dtype_size(out.dtype) == x->size;
     const int64_t apart = direct ? out.stride[2] : c->n;
-    const int half = rows && ndp_dtype_size(in.dtype) == x->size;
     if (direct)
         slot = cpu_ptr(&out) + item * out.stride[0] * x->size;
-    if (half)
-        take_triangle(x, &in, item, c->n, slot, apart);
-    else
-        lin_get(x, &in, item, slot, apart);
+    lin_get(x, &in, item, slot, apart);
     const int64_t failed = c->lapack ? lin_lapack_cholesky(x, rows, c->n, slot, apart)
                                      : lin_cholesky(x, c->n, slot, c->n);
     if (failed) {
         lin_put_nan(x, &out, item);
         return failed > 0 ? failed : 0;
     }
-    if (rows && !half)
+    if (rows)
         clear_below(x, apart, c->n, slot, c->n);
-    else if (!rows)
+    else
         clear_above(x, c->n, slot);
     if (!direct)
         lin_put(x, slot, c->n, &out, item);
