@@ -10,7 +10,7 @@
 
 enum {
     LEAF_MAX = 256,     /* elements of a leaf, whose buffers fit near caches in any vectors */
-    ROOT_LEAF_MAX = 23, /* a transform up to here is too short to be cut into columns */
+    ROOT_LEAF_MAX = 128, /* a transform up to here is too short to be cut into columns */
     NEAR_MAX = 4096,    /* beyond, cells no longer fit the second cache */
     WIDTH = 8,          /* lanes that costs assume, whatever the processor has */
     MOVE = 10,          /* cost of loading, turning and storing a cell once more */
