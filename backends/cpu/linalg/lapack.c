@@ -393,28 +393,15 @@ static int64_t call_eigh(const lin_context *x, int64_t n, int vectors, char *a, 
     return integer(info);
 }
 
-/* What the library wants for matrices of n, those that the thread asked for last being kept: a
- * query takes longer than all else around a small one. */
 static room eigh_room(const lin_context *x, int64_t n, int vectors)
 {
-    static _Thread_local struct {
-        int64_t n;
-        int32_t type, vectors;
-        room r;
-    } kept;
     const room query = {-1, -1, -1};
-    if (kept.n == n && kept.type == x->type && kept.vectors == vectors)
-        return kept.r;
     double first[2] = {0, 0}, real[2] = {0, 0};
     int64_t count[2] = {0, 0};
     (void)call_eigh(x, n, vectors, (char *)first, n, (char *)first, &query, (char *)first,
                     (char *)real, (char *)count);
-    kept.n = n;
-    kept.type = x->type;
-    kept.vectors = vectors;
-    kept.r = (room){wanted_work(x, first), is_complex(x) ? wanted_work(x, real) : 0,
-                    integer(count[0])};
-    return kept.r;
+    room r = {wanted_work(x, first), is_complex(x) ? wanted_work(x, real) : 0, integer(count[0])};
+    return r;
 }
 
 int64_t lin_lapack_eigh_bytes(const lin_context *x, int64_t n, int vectors)
