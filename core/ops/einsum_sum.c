@@ -8,7 +8,8 @@ enum {
     FEW = 16,
     WIDE = 512,      /* rows, or elements of them, that are no work for a matrix product */
     LARGE = 1 << 16, /* elements of which the sum is one */
-    LONG_ROW = 4000  /* elements that are read in a row then; powers of two share sets of the cache */
+    LONG_ROW =
+        4000 /* elements that are read in a row then; powers of two share sets of the cache */
 };
 
 static nd_array *of_product(const nd_contraction *e, nd_steps *s, const nd_array *a,

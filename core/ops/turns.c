@@ -5,7 +5,8 @@
 enum { FEW_TURNS = 128 };
 
 /* exp(i * (first + k*step) * pi), k < count, c128. */
-static nd_array *unit_turns(nd_steps *s, const nd_array *a, int64_t count, double first, double step)
+static nd_array *unit_turns(nd_steps *s, const nd_array *a, int64_t count, double first,
+                            double step)
 {
     const double pi = 3.14159265358979323846;
     nd_array *k = nd__step_cast(s, nd__step_range(s, a, 0, count), ND_F64);
@@ -17,7 +18,8 @@ static nd_array *unit_turns(nd_steps *s, const nd_array *a, int64_t count, doubl
 
 /* The same of many: products of so many turns that are FEW_TURNS steps apart and of those between,
  * since exp takes twenty times as long as a product. */
-static nd_array *many_turns(nd_steps *s, const nd_array *a, int64_t count, double first, double step)
+static nd_array *many_turns(nd_steps *s, const nd_array *a, int64_t count, double first,
+                            double step)
 {
     const int64_t blocks = (count + FEW_TURNS - 1) / FEW_TURNS, all[1] = {-1};
     const int64_t column[2] = {blocks, 1};
@@ -49,7 +51,8 @@ nd_array *nd__step_parts(nd_steps *s, const nd_array *a, int which)
     for (int d = 0; d < a->ndim; d++)
         stride[d] = 2 * a->stride[d];
     const nd_dtype dtype = a->dtype == ND_C64 ? ND_F32 : ND_F64;
-    ND_STEP(s, r, nd__array_new(a->storage, dtype, a->ndim, a->shape, stride,
-                                2 * a->offset + which, false, &r));
+    ND_STEP(s, r,
+            nd__array_new(a->storage, dtype, a->ndim, a->shape, stride, 2 * a->offset + which,
+                          false, &r));
     return r;
 }

@@ -15,9 +15,9 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_SHORT 32 /* shorter rows are gathered to one loop call for several rows */
+#define EW_SHORT 32    /* shorter rows are gathered to one loop call for several rows */
 #define EW_SEGMENT 256 /* elements of a row for which an element that fills it is repeated */
-#define EW_SMALL 64 /* elements served without a plan even if an operand is a scalar */
+#define EW_SMALL 64    /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
 
