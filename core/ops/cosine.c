@@ -5,7 +5,7 @@
  * the even or odd continuation. Those by sines are those by cosines of other signs or in another
  * order. */
 #include <math.h>
-#include "core/ops/steps.h"
+#include "core/ops/turns.h"
 
 typedef struct {
     const char *name;
@@ -41,7 +41,8 @@ static nd_array *joined(axis *x, int n, const nd_array *const *parts)
     return r;
 }
 
-static nd_array *zeros(axis *x, const nd_array *a, int64_t n)
+/* Of a's shape but for its last extent. */
+static nd_array *empty(axis *x, const nd_array *a, int64_t n, nd_dtype dtype)
 {
     int64_t shape[ND_MAX_NDIM];
     nd_array *r = NULL;
@@ -49,7 +50,14 @@ static nd_array *zeros(axis *x, const nd_array *a, int64_t n)
         return NULL;
     memcpy(shape, a->shape, (size_t)a->ndim * sizeof *shape);
     shape[x->last] = n;
-    ND_STEP(&x->s, r, nd_zeros(a->storage->device, a->dtype, a->ndim, shape, &r));
+    ND_STEP(&x->s, r, nd_empty(a->storage->device, dtype, a->ndim, shape, &r));
+    return r;
+}
+
+static nd_array *zeros(axis *x, const nd_array *a, int64_t n)
+{
+    nd_array *r = x->s.status == ND_OK ? empty(x, a, n, a->dtype) : NULL;
+    ND_STEP_DO(&x->s, nd_fill(r, nd_int(0)));
     return r;
 }
 
@@ -68,23 +76,16 @@ static void put(axis *x, nd_op op, const nd_array *a, const nd_array *to)
     ND_STEP_DO(&x->s, nd_apply_into(op, args, 1, NULL, to));
 }
 
+static void copy(axis *x, const nd_array *a, const nd_array *to)
+{
+    ND_STEP_DO(&x->s, nd__copy_into(a, to));
+}
+
 /* factor * exp(i * turn * (first + k*step) * pi), k < count, of the precision of a. */
 static nd_array *turns(axis *x, const nd_array *a, int64_t count, double turn, double first,
                        double step, double factor)
 {
-    const double pi = 3.14159265358979323846;
-    nd_array *k = NULL;
-    if (x->s.status != ND_OK)
-        return NULL;
-    const nd_dtype dtype = a->dtype == ND_F32 || a->dtype == ND_C64 ? ND_C64 : ND_C128;
-    k = nd__step_cast(&x->s, nd__step_range(&x->s, a, 0, count), ND_F64);
-    k = nd__step_scalar(&x->s, ND_OP_multiply, k, nd_float(turn * step * pi));
-    k = nd__step_scalar(&x->s, ND_OP_add, k, nd_float(turn * first * pi));
-    k = nd__step_scalar(&x->s, ND_OP_multiply, nd__step_cast(&x->s, k, ND_C128), nd_complex(0, 1));
-    k = nd__step1(&x->s, ND_OP_exp, k);
-    if (factor != 1)
-        k = nd__step_scalar(&x->s, ND_OP_multiply, k, nd_float(factor));
-    return nd__step_cast(&x->s, k, dtype);
+    return nd__step_turns(&x->s, a, count, turn * first, turn * step, factor);
 }
 
 static nd_array *transform(axis *x,
@@ -123,24 +124,18 @@ static nd_array *type2(axis *x, const nd_array *a)
 static nd_array *type3(axis *x, const nd_array *a)
 {
     const int64_t n = x->n, half = n / 2 + 1;
-    const nd_array *b[2] = {zeros(x, a, 1), NULL};
+    nd_array *z = empty(x, a, half, a->dtype == ND_F32 ? ND_C64 : ND_C128);
+    nd_array *im = nd__step_parts(&x->s, z, 1), *none = part(x, im, 0, 1, 1);
+    ND_STEP_DO(&x->s, nd_fill(none, nd_float(0)));
     if (half > 1)
-        b[1] = backwards(x, a, n - 1, n - half + 1, 1);
-    nd_array *other = joined(x, half > 1 ? 2 : 1, b);
+        put(x, ND_OP_negative, backwards(x, a, n - 1, n - half + 1, 1), part(x, im, 1, half, 1));
+    copy(x, part(x, a, 0, half, 1), nd__step_parts(&x->s, z, 0));
     nd_array *t = turns(x, a, half, 0.5 / (double)n, 0, 1, x->scale);
-    nd_array *z = other ? nd__step_cast(&x->s, other, a->dtype == ND_F32 ? ND_C64 : ND_C128) : NULL;
-    z = nd__step_scalar(&x->s, ND_OP_multiply, z, nd_complex(0, -1));
-    z = nd__step2(&x->s, ND_OP_add, z, part(x, a, 0, half, 1));
-    z = nd__step2(&x->s, ND_OP_multiply, z, t);
-    nd_array *v = transform(x, nd_irfft, z, n, ND_FFT_FORWARD), *r = zeros(x, a, n);
-    nd_array *even = part(x, r, 0, ND_END_OPEN, 2);
-    nd_array *from = part(x, v, 0, (n + 1) / 2, 1);
-    ND_STEP_DO(&x->s, nd__copy_into(from, even));
-    if (n == 1)
-        return r;
-    nd_array *odd = part(x, r, 1, ND_END_OPEN, 2);
-    from = backwards(x, v, n - 1, (n + 1) / 2, 1);
-    ND_STEP_DO(&x->s, nd__copy_into(from, odd));
+    ND_STEP_DO(&x->s, nd_multiply_into(z, t, z));
+    nd_array *v = transform(x, nd_irfft, z, n, ND_FFT_FORWARD), *r = empty(x, a, n, a->dtype);
+    copy(x, part(x, v, 0, (n + 1) / 2, 1), part(x, r, 0, ND_END_OPEN, 2));
+    if (n > 1)
+        copy(x, backwards(x, v, n - 1, (n + 1) / 2, 1), part(x, r, 1, ND_END_OPEN, 2));
     return r;
 }
 
@@ -149,19 +144,17 @@ static nd_array *type3(axis *x, const nd_array *a)
 static nd_array *type4_even(axis *x, const nd_array *a)
 {
     const int64_t n = x->n, half = n / 2;
-    const nd_dtype complex = a->dtype == ND_F32 ? ND_C64 : ND_C128;
-    nd_array *z = nd__step_cast(&x->s, backwards(x, a, n - 1, 1, 2), complex);
-    z = nd__step_scalar(&x->s, ND_OP_multiply, z, nd_complex(0, 1));
-    z = nd__step2(&x->s, ND_OP_add, z, part(x, a, 0, ND_END_OPEN, 2));
-    z = nd__step2(&x->s, ND_OP_multiply, z, turns(x, a, half, -0.25 / (double)n, 1, 4, 1));
+    nd_array *z = empty(x, a, half, a->dtype == ND_F32 ? ND_C64 : ND_C128), *t;
+    copy(x, part(x, a, 0, ND_END_OPEN, 2), nd__step_parts(&x->s, z, 0));
+    copy(x, backwards(x, a, n - 1, 1, 2), nd__step_parts(&x->s, z, 1));
+    t = turns(x, a, half, -0.25 / (double)n, 1, 4, 1);
+    ND_STEP_DO(&x->s, nd_multiply_into(z, t, z));
     z = transform(x, nd_fft, z, half, ND_FFT_BACKWARD);
-    z = nd__step2(&x->s, ND_OP_multiply, z, turns(x, a, half, -1 / (double)n, 0, 1, 2 * x->scale));
-    nd_array *r = zeros(x, a, n), *to = part(x, r, 0, ND_END_OPEN, 2);
-    nd_array *from = nd__step1(&x->s, ND_OP_real, z);
-    ND_STEP_DO(&x->s, nd__copy_into(from, to));
-    to = backwards(x, r, n - 1, 1, 2);
-    from = nd__step1(&x->s, ND_OP_imag, z);
-    ND_STEP_DO(&x->s, nd_negative_into(from, to));
+    t = turns(x, a, half, -1 / (double)n, 0, 1, 2 * x->scale);
+    ND_STEP_DO(&x->s, nd_multiply_into(z, t, z));
+    nd_array *r = empty(x, a, n, a->dtype);
+    copy(x, nd__step_parts(&x->s, z, 0), part(x, r, 0, ND_END_OPEN, 2));
+    put(x, ND_OP_negative, nd__step_parts(&x->s, z, 1), backwards(x, r, n - 1, 1, 2));
     return r;
 }
 

@@ -45,37 +45,6 @@ static void needed_beside(const nd_contraction *e, int a, int b, uint64_t *mask)
         }
 }
 
-enum {
-    FEW = 16,
-    WIDE = 512
-}; /* rows, or elements of them, that are no work for a matrix product */
-
-/* Sums of rows that lie one after the other, of which the first `kept` axes are left; or of columns,
- * where the last `kept` axes are. A product with ones, where arrays are on the host, takes half as
- * long as sums in double precision do, or less; it rounds as the products of pairs do. NULL: this is
- * no such case. */
-static nd_array *sum_by_product(const nd_contraction *e, nd_steps *s, const nd_array *a, int kept,
-                                bool columns)
-{
-    int64_t shape[2] = {1, 1};
-    nd_array *ones, *r, *all;
-    const int rows = columns ? a->ndim - kept : kept ? kept : 1;
-    if (a->storage->device->async || a->ndim < 2 || !nd__is_c_order(a->ndim, a->shape, a->stride) ||
-        !(e->dtype == ND_F32 || (e->dtype == ND_F64 && kept)))
-        return NULL;
-    for (int i = 0; i < a->ndim; i++)
-        shape[i >= rows] *= a->shape[i];
-    if (shape[0] < FEW || shape[1] < (columns ? WIDE : FEW))
-        return NULL;
-    ND_STEP(s, ones, nd_ones(a->storage->device, e->dtype, 1, &shape[!columns], &ones));
-    nd_array *matrix = nd__step_reshape(s, a, 2, shape);
-    ND_STEP(s, r, nd_matmul(columns ? ones : matrix, columns ? matrix : ones, NULL, &r));
-    if (kept)
-        return nd__step_reshape(s, r, kept, a->shape + (columns ? rows : 0));
-    ND_STEP(s, all, nd_sum(r, NULL, &all));
-    return all;
-}
-
 /* Sums over the labels of a term that nobody else needs. */
 static nd_status sum_alone(nd_contraction *e, int which)
 {
@@ -95,7 +64,7 @@ static nd_status sum_alone(nd_contraction *e, int which)
     nd_steps s = {.status = ND_OK};
     nd_array *r = NULL, *product = NULL;
     if (axes[0] == n_kept || axes[n - 1] == n - 1)
-        product = sum_by_product(e, &s, t->array, n_kept, axes[0] != n_kept);
+        product = nd__einsum_sum(e, &s, t->array, n_kept, axes[0] != n_kept);
     ND_RETURN_IF(nd__steps_end(&s, "einsum", product, &r));
     if (!r)
         ND_RETURN_IF(nd_sum(t->array, &o, &r));

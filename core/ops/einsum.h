@@ -24,4 +24,9 @@ void nd__term_labels(nd_term *t, int n, const int *labels);
 /* Sums and products of the terms until the result is left. */
 nd_status nd__einsum_contract(nd_contraction *e, nd_array **out);
 
+/* The sum of a over all axes but the first `kept`, or with columns over all but the last `kept`, as a
+ * matrix product; NULL: a is no such case. */
+nd_array *nd__einsum_sum(const nd_contraction *e, nd_steps *s, const nd_array *a, int kept,
+                         bool columns);
+
 #endif

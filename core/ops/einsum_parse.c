@@ -152,10 +152,9 @@ static nd_status explicit(const char *text, const bool *seen, int *labels, int *
         used[label] = true;
         labels[(*count)++] = label;
     }
-    for (int k = ND_LETTERS; k < ND_LABELS && !p.ellipsis; k++)
-        if (seen[k] && text[0] == 0)
-            return nd__fail(ND_ERR_ARGUMENT, "einsum", 0,
-                            "an operand has an ellipsis, and the result has none");
+    if (seen[ND_LETTERS] && !p.ellipsis) /* the last dimension that ellipses stand for */
+        return nd__fail(ND_ERR_ARGUMENT, "einsum", 0,
+                        "an operand has an ellipsis, and the result has none");
     return ND_OK;
 }
 

@@ -11,10 +11,10 @@ core_ops_sources += %reldir%/bins.c %reldir%/bins.h %reldir%/bincount.c %reldir%
   %reldir%/order_statistics.c %reldir%/quantile.c %reldir%/quantile.h %reldir%/rows.c %reldir%/rows.h %reldir%/split.c \
   %reldir%/stack.c %reldir%/statistics.c %reldir%/steps.c %reldir%/steps.h
 core_ops_sources += %reldir%/blocks.c %reldir%/decompositions.c %reldir%/determinant.c %reldir%/eigen.c %reldir%/einsum.c \
-  %reldir%/einsum.h %reldir%/einsum_parse.c %reldir%/factor.c %reldir%/linalg.c %reldir%/linalg.h %reldir%/norms.c \
+  %reldir%/einsum.h %reldir%/einsum_parse.c %reldir%/einsum_sum.c %reldir%/factor.c %reldir%/linalg.c %reldir%/linalg.h %reldir%/norms.c \
   %reldir%/products.c %reldir%/solve.c %reldir%/svd.c
 core_ops_sources += %reldir%/conv.c %reldir%/pool.c %reldir%/resample.c %reldir%/unfold.c %reldir%/window.c %reldir%/window.h
-core_ops_sources += %reldir%/special.c %reldir%/convolve.c %reldir%/cosine.c
+core_ops_sources += %reldir%/special.c %reldir%/convolve.c %reldir%/cosine.c %reldir%/turns.c %reldir%/turns.h
 core_ops_sources += %reldir%/calculus.c %reldir%/diagonal.c %reldir%/edit.c %reldir%/extremes.c %reldir%/interp.c %reldir%/roots.c \
   %reldir%/partition.c %reldir%/positions.c %reldir%/set.h %reldir%/set_axis.c %reldir%/set_pairs.c %reldir%/windows.c
 core_ops_sources += %reldir%/activation.c %reldir%/ctc.c %reldir%/padded.c

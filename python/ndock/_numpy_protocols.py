@@ -153,6 +153,15 @@ def _einsum(nd: Any, subscripts: Any, *operands: Any, out: Any = None, optimize:
     return nd.einsum(subscripts, *operands) if out is None and dtype is None and isinstance(subscripts, str) else NotImplemented
 
 
+def _where(nd: Any, condition: Any, *xy: Any) -> Any:
+    """NumPy takes a condition of any dtype: what is not 0 is true."""
+    if not xy:
+        return nd.nonzero(condition)
+    if isinstance(condition, Array) and nd.isdtype(condition.dtype, ("real floating", "complex floating")):
+        condition = condition != 0
+    return nd.where(*_scalars((condition, *xy)))
+
+
 def _split(name: str) -> Callable[..., Any]:
     def split(nd: Any, ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
         return getattr(nd, name)(ary, indices_or_sections, axis=axis)
@@ -164,7 +173,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "transpose": _transpose, "permute_dims": _transpose, "clip": _clip, "einsum": _einsum, "average": _average,
     "full_like": _full_like, **{name + "_like": _like(name) for name in ("empty", "ones", "zeros")},
     **{name: _split(name) for name in ("split", "array_split")},
-    "where": lambda nd, condition, *xy: nd.where(*_scalars((condition, *xy))) if xy else nd.nonzero(condition),
+    "where": _where,
     "concatenate": _concatenate, "concat": _concatenate,
     "ravel": lambda nd, a, order="C": nd.reshape(a, (-1,)) if order in ("C", "K") else NotImplemented,
     "swapaxes": lambda nd, a, axis1, axis2: nd.moveaxis(a, (axis1, axis2), (axis2, axis1)),

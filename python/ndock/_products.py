@@ -49,12 +49,9 @@ def einsum(subscripts: str, /, *operands: ArrayLike, out: Optional[Array] = None
     >>> nd.einsum("ij,j->i", nd.asarray([[1.0, 2.0], [3.0, 4.0]]), nd.asarray([1.0, 1.0]))
     array([3., 7.], dtype=float64, device='cpu:0')
     """
-    arrays: Sequence[ArrayLike] = operands
-    for x in operands:
-        if type(x) is not _ndock.Array:
-            arrays = _as_arrays(operands)
-            break
-    result: Array = _ndock._einsum(subscripts, arrays, dtype)
+    result: Array = _ndock._einsum(subscripts, operands, dtype)
+    if result is NotImplemented:  # not all of them are Arrays
+        result = _ndock._einsum(subscripts, tuple(_as_arrays(operands)), dtype)
     if out is None:
         return result
     _check_out(result, out)

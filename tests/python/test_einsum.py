@@ -77,6 +77,22 @@ def test_sums_of_one_operand(device):
                 np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(a).sum() if dtype == "float32" else 1e-9)
 
 
+@cases(*DEVICES)
+def test_long(device):
+    """Sums of many elements, whose last ones are no row; outer products whose rows are segments, with a rest."""
+    rng = np.random.default_rng(4)
+    for dtype in ("float32", "float64"):
+        a = rng.random((300, 301)).astype(dtype)
+        for x, subscripts in ((a, "ij->"), (a.ravel()[:-1], "i->"), (a[:, ::2], "ij->")):
+            got, want = host(nd.einsum(subscripts, from_numpy(x, device))), x.astype("float64").sum()
+            assert got.shape == () and abs(got - want) < (2e-6 if dtype == "float32" else 1e-13) * want
+    for dtype in ("float32", "float64", "int8", "int16", "complex128"):
+        x, y = (10 * rng.normal(size=5)).astype(dtype), (10 * rng.normal(size=1037)).astype(dtype)
+        own = from_numpy(x, device), from_numpy(y, device)
+        assert (host(nd.einsum("i,j->ij", *own)) == np.multiply.outer(x, y)).all()
+        assert (host(nd.where(own[0][:, None] == own[1], own[0][:, None], own[1])) == np.where(x[:, None] == y, x[:, None], y)).all()
+
+
 def test_dtypes_and_views():
     a = nd.asarray([[1, 2], [3, 4]], dtype=nd.int8)
     assert nd.einsum("ij->j", a).dtype == nd.int8 and nd.einsum("ij,jk", a, nd.ones((2, 2), dtype=nd.float32)).dtype == nd.float32

@@ -29,6 +29,16 @@ def agree(f, a, x):
         assert g.shape == np.shape(w) and np.allclose(host(g), w), f.__code__.co_consts
 
 
+def test_dtypes():
+    """As NumPy before 2.4 asks for them (dtype), and since (__numpy_dtype__)."""
+    if np is None:
+        raise Skip("no NumPy")
+    assert nd.float32.dtype == np.dtype("float32") and nd.complex128.dtype == np.dtype("complex128")
+    assert np.zeros(2, dtype=nd.int16).dtype == np.dtype("int16")
+    with raises(TypeError):
+        nd.bfloat16.dtype
+
+
 def test_ufuncs():
     for a, x in pairs():
         for name in """absolute arccos arcsin arctan cbrt ceil conjugate cos cosh deg2rad exp exp2 expm1 fabs floor isfinite isinf isnan log
@@ -42,6 +52,7 @@ def test_ufuncs():
         agree(lambda v: np.float64(2) ** v, a, x)
         agree(lambda v: np.matmul(v, v.T), a, x)
         agree(lambda v: np.where(v > 0.5, np.asarray(0.25), v), a, x)
+        agree(lambda v: np.where(np.floor(2 * v), v, -1.0), a, x)  # a condition of any dtype
         agree(lambda v: np.add.reduce(v), a, x)
         agree(lambda v: np.maximum.reduce(v, axis=1, keepdims=True), a, x)
         agree(lambda v: np.add.accumulate(v, axis=1), a, x)

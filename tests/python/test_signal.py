@@ -105,6 +105,15 @@ def test_waves_long():
         assert abs(np.asarray(back) - x).max() < 2e-14, (name, kind, n)
 
 
+def test_waves_long_values():
+    """A length whose factors are products of two, beside sums of long doubles."""
+    x = np.random.default_rng(6).normal(size=(2, 1100))
+    for name, kind in (("dct", 2), ("idct", 2), ("dct", 4)):
+        want = wanted(name, x, kind, 1, 1100, "ortho", None)
+        got = np.asarray(getattr(nd.fft, name)(nd.asarray(x), type=kind, norm="ortho"))
+        assert np.sqrt(np.mean((got - want) ** 2)) < 5e-16, (name, kind)
+
+
 def test_errors_of_waves():
     x = nd.ones((3, 4))
     for call, kind, words in ((lambda: nd.fft.dct(x, type=5), ValueError, "type is 1, 2, 3 or 4"), (lambda: nd.fft.dst(x, type=0), ValueError, "0"),

@@ -15,8 +15,9 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_SHORT 32 /* shorter rows are gathered to one loop call for several rows */
-#define EW_SMALL 64 /* elements served without a plan even if an operand is a scalar */
+#define EW_SHORT 32    /* shorter rows are gathered to one loop call for several rows */
+#define EW_SEGMENT 256 /* elements of a row for which an element that fills it is repeated */
+#define EW_SMALL 64    /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
 
@@ -45,6 +46,7 @@ typedef struct {
     ew_operand operand[EW_OPERANDS];
     int n; /* operands */
     int stream;
+    int64_t segment; /* elements of a row in one call of the loop */
 } ew_plan;
 
 /* What one chunk keeps from block to block. */
@@ -88,6 +90,7 @@ static char *input_rows(ew_worker *w, int k, char *from, int64_t rows, int64_t c
         return from;
     if (o->col == 0 && (rows == 1 || o->row == 0)) {
         int64_t n = separate ? cols : rows * cols;
+        n = n < w->plan->segment ? n : w->plan->segment;
         if (w->repeated[k] != from || w->repeated_n[k] < n)
             cpu_tile_pack(w->buffer[k], from, 1, n, 0, 0, o->nbytes);
         w->repeated[k] = from;
@@ -124,6 +127,21 @@ static void dense(ew_worker *w, char *const *from, char *to, int64_t n)
         isa->stream(to, w->buffer[last], n * plan->place[last].nbytes);
 }
 
+/* One row, or what lies in one, in segments that share the buffers of repeated elements. */
+static void dense_row(ew_worker *w, char *const *row, int64_t n)
+{
+    const ew_plan *plan = w->plan;
+    const int last = plan->n - 1;
+    char *p[EW_OPERANDS];
+    for (int k = 0; k <= last; k++)
+        p[k] = row[k];
+    for (int64_t done = 0; done < n; done += plan->segment) {
+        dense(w, p, p[last], n - done < plan->segment ? n - done : plan->segment);
+        for (int k = 0; k <= last; k++)
+            p[k] += plan->place[k].col ? plan->segment * plan->place[k].nbytes : 0;
+    }
+}
+
 static void do_block(ew_worker *w, const cpu_blocks_part *b)
 {
     const ew_plan *plan = w->plan;
@@ -138,7 +156,10 @@ static void do_block(ew_worker *w, const cpu_blocks_part *b)
     p[last] = direct ? to : w->buffer[last];
     pitch[last] = direct ? out->row : cols * out->nbytes;
     for (int64_t i = 0; i < calls; i++) {
-        dense(w, p, p[last], calls == 1 ? rows * cols : cols);
+        if (cols > plan->segment)
+            dense_row(w, p, cols);
+        else
+            dense(w, p, p[last], calls == 1 ? rows * cols : cols);
         for (int k = 0; k <= last; k++)
             p[k] += pitch[k];
     }
@@ -229,6 +250,20 @@ static int64_t cut_blocks(ew_plan *plan)
     return cpu_blocks_cut(&plan->blocks, rows > 0 ? rows : 1, limit);
 }
 
+/* Rows are cut into segments where an element fills each of them, another one the next, so that less
+ * of it is written than is read. */
+static int64_t choose_segment(const ew_plan *plan)
+{
+    const cpu_blocks *b = &plan->blocks;
+    int changes = 0;
+    for (int k = 0; k < plan->n - 1; k++)
+        changes |= plan->place[k].col == 0 && plan->place[k].row != 0;
+    return changes && !plan->stream && !b->tiled && b->block_rows == 1 &&
+                   b->block_cols >= 2 * EW_SEGMENT
+               ? EW_SEGMENT
+               : INT64_MAX;
+}
+
 static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
 {
     const ndp_view *out = &call->out[0];
@@ -251,6 +286,7 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
     plan.stream = !kernel->costly && !plan.blocks.tiled &&
                   cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
     blocks = cut_blocks(&plan);
+    plan.segment = choose_segment(&plan);
     per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
     cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);
 }

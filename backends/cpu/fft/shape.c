@@ -9,14 +9,14 @@
 #include "fft/fft.h"
 
 enum {
-    LEAF_MAX = 256,     /* elements of a leaf, whose buffers fit near caches in any vectors */
-    ROOT_LEAF_MAX = 23, /* a transform up to here is too short to be cut into columns */
-    NEAR_MAX = 4096,    /* beyond, cells no longer fit the second cache */
-    WIDTH = 8,          /* lanes that costs assume, whatever the processor has */
-    MOVE = 10,          /* cost of loading, turning and storing a cell once more */
-    CHIRP_MOVE = 30,    /* the same for the products around a convolution */
-    CHIRP_LOSS = 2,     /* a convolution rounds more, and has to be faster by this factor */
-    RATIO = 64          /* factors of a split differ by this much at most, if that can be */
+    LEAF_MAX = 256,      /* elements of a leaf, whose buffers fit near caches in any vectors */
+    ROOT_LEAF_MAX = 128, /* a transform up to here is too short to be cut into columns */
+    NEAR_MAX = 4096,     /* beyond, cells no longer fit the second cache */
+    WIDTH = 8,           /* lanes that costs assume, whatever the processor has */
+    MOVE = 10,           /* cost of loading, turning and storing a cell once more */
+    CHIRP_MOVE = 30,     /* the same for the products around a convolution */
+    CHIRP_LOSS = 2,      /* a convolution rounds more, and has to be faster by this factor */
+    RATIO = 64           /* factors of a split differ by this much at most, if that can be */
 };
 #define LONGEST ((int64_t)1 << 48)
 #define NEVER (INT64_MAX / 4)

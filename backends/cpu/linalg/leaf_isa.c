@@ -27,6 +27,8 @@
 #define LIN_EPS FLT_EPSILON
 #define LIN_TINY FLT_MIN
 #define LIN_HUGE FLT_MAX
+#define LIN_BITS int32_t
+#define LIN_MAGNITUDE INT32_MAX
 #define LIN_NAME f32
 #define LIN_COMPLEX 0
 #include "linalg/scalar_tmpl.h"
@@ -45,11 +47,15 @@
 #undef LIN_EPS
 #undef LIN_TINY
 #undef LIN_HUGE
+#undef LIN_BITS
+#undef LIN_MAGNITUDE
 #define LIN_R double
 #define LIN_RFN(name) name
 #define LIN_EPS DBL_EPSILON
 #define LIN_TINY DBL_MIN
 #define LIN_HUGE DBL_MAX
+#define LIN_BITS int64_t
+#define LIN_MAGNITUDE INT64_MAX
 #define LIN_NAME f64
 #define LIN_COMPLEX 0
 #include "linalg/scalar_tmpl.h"

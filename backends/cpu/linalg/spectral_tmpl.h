@@ -134,17 +134,20 @@ static void LIN_FN(real_part)(const void *x, void *re)
 /* The largest magnitude of a part in (m, n), or of the lower triangle; NaN if there is one. */
 static double LIN_FN(largest)(int64_t m, int64_t n, const void *a_, int64_t lda, int lower)
 {
-    LIN_R most = 0;
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = lower ? j : 0; i < m; i++) {
-            const LIN_T e = ((const LIN_T *)a_)[i + j * lda];
-            const LIN_R re = LIN_RFN(fabs)(LIN_FN(re)(e)), im = LIN_RFN(fabs)(LIN_FN(im)(e));
-            if (re != re || im != im)
-                return NAN;
-            most = re > most ? re : most;
-            most = im > most ? im : most;
+    const int64_t parts = LIN_COMPLEX ? 2 : 1;
+    LIN_BITS most = 0; /* magnitudes are in the order of their bits, and NaN's are above all */
+    LIN_R largest;
+    for (int64_t j = 0; j < n; j++) {
+        const LIN_R *column = (const LIN_R *)((const LIN_T *)a_ + j * lda);
+        for (int64_t i = lower ? j * parts : 0; i < m * parts; i++) {
+            LIN_BITS bits;
+            memcpy(&bits, column + i, sizeof bits);
+            bits &= LIN_MAGNITUDE;
+            most = bits > most ? bits : most;
         }
-    return most;
+    }
+    memcpy(&largest, &most, sizeof largest);
+    return largest;
 }
 
 static void LIN_FN(scale_all)(int64_t m, int64_t n, void *a_, int64_t lda, double s)
@@ -163,10 +166,15 @@ static void LIN_FN(normalize)(int64_t n, void *x_)
     LIN_T *x = x_;
     LIN_R most = 0;
     int64_t at = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const LIN_R re = LIN_FN(re)(x[i]), im = LIN_FN(im)(x[i]), square = re * re + im * im;
-        most = square > most ? square : most;
-    }
+    LIN_R some[8] = {0}; /* of every eighth element, which vectors compare */
+    for (int64_t i = 0; i < n; i += 8)
+        for (int64_t k = 0; k < (n - i < 8 ? n - i : 8); k++) {
+            const LIN_R re = LIN_FN(re)(x[i + k]), im = LIN_FN(im)(x[i + k]);
+            const LIN_R square = re * re + im * im;
+            some[k] = square > some[k] ? square : some[k];
+        }
+    for (int k = 0; k < 8; k++)
+        most = some[k] > most ? some[k] : most;
     for (; at < n - 1; at++) {
         const LIN_R re = LIN_FN(re)(x[at]), im = LIN_FN(im)(x[at]);
         if (re * re + im * im >= most * (1 - LIN_RFN(sqrt)(LIN_EPS)))

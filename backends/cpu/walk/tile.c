@@ -45,19 +45,50 @@ static void copy(char *to, const char *from, int64_t rows, int64_t cols, const i
     }
 }
 
+/* 16 bytes of one element after the other. */
+static tile_16 repeated_16(const char *from, int64_t nbytes)
+{
+    tile_16 all;
+    uint8_t one;
+    uint16_t two;
+    uint32_t four;
+    switch (nbytes) {
+    case 1:
+        memcpy(&one, from, sizeof one);
+        all.half[0] = one * UINT64_C(0x0101010101010101);
+        break;
+    case 2:
+        memcpy(&two, from, sizeof two);
+        all.half[0] = two * UINT64_C(0x0001000100010001);
+        break;
+    case 4:
+        memcpy(&four, from, sizeof four);
+        all.half[0] = four * UINT64_C(0x0000000100000001);
+        break;
+    case 8:
+        memcpy(&all.half[0], from, sizeof all.half[0]);
+        break;
+    default:
+        memcpy(&all, from, sizeof all);
+        return all;
+    }
+    all.half[1] = all.half[0];
+    return all;
+}
+
 /* One element n times, by pieces that are stored whole: compilers make a store an element of a
  * loop. */
 enum { PIECE = 64 };
 static void repeat(char *to, const char *from, int64_t n, int64_t nbytes)
 {
-    char piece[PIECE];
+    const tile_16 some = repeated_16(from, nbytes);
+    const tile_16 piece[PIECE / sizeof some] = {some, some, some, some};
     const int64_t all = n * nbytes;
     int64_t at = 0;
-    for (int64_t i = 0; i < PIECE; i += nbytes)
-        memcpy(piece + i, from, (size_t)nbytes);
     for (; at + PIECE <= all; at += PIECE)
         memcpy(to + at, piece, PIECE);
-    memcpy(to + at, piece, (size_t)(all - at));
+    if (at < all)
+        memcpy(to + at, piece, (size_t)(all - at));
 }
 
 void cpu_tile_pack(char *to, const char *from, int64_t rows, int64_t cols, int64_t row_bytes,

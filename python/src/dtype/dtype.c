@@ -75,7 +75,7 @@ static PyObject *get_numpy_dtype(PyObject *self, void *unused)
     PyObject *make = py_numpy("dtype");
     (void)unused;
     if (!make)
-        return PyErr_Format(PyExc_AttributeError, "__numpy_dtype__ needs NumPy, which the program "
+        return PyErr_Format(PyExc_AttributeError, "NumPy's dtype needs NumPy, which the program "
                                                   "has not imported");
     PyObject *made = PyObject_CallFunction(make, "s", nd_dtype_get(of(self))->standard);
     Py_DECREF(make);
@@ -96,6 +96,10 @@ static PyObject *get_type(PyObject *self, void *unused)
 static PyGetSetDef getset[] = {
     {"__numpy_dtype__", get_numpy_dtype, NULL,
      "The same dtype as NumPy's, so that numpy.dtype(x) takes it (NumPy 2.4 and later).", NULL},
+    {"dtype", get_numpy_dtype, NULL,
+     "The same for NumPy before 2.4, so that numpy.zeros(3, dtype=x.dtype) takes it; needs NumPy "
+     "imported.",
+     NULL},
     {"name", get_name, NULL, "\"float32\" ...: the array API's name.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of an element.", NULL},
     {"type", get_type, NULL, "NumPy's class of such scalars; needs NumPy imported.", NULL},

@@ -10,15 +10,22 @@ static PyObject *einsum(PyObject *module, PyObject *const *args, Py_ssize_t n)
     nd_einsum_opts o = {.size = sizeof o};
     nd_array *r = NULL;
     py_list list;
+    int64_t work = 1; /* of nested loops over all operands, at most */
     if (n != 3) {
         PyErr_SetString(PyExc_TypeError, "einsum() takes 3 arguments");
         return NULL;
     }
+    for (Py_ssize_t i = 0; PyTuple_Check(args[1]) && i < PyTuple_Size(args[1]); i++)
+        if (!py_array_get(st, PyTuple_GetItem(args[1], i)))
+            Py_RETURN_NOTIMPLEMENTED; /* the caller makes arrays of them */
     const char *text = py_text(args[0], "einsum(): the subscripts are");
     if (!text || py_args(st, "einsum", "t", args + 2, 1, &o.dtype) < 0 ||
         py_list_begin(st, "einsum", args[1], &list) < 0)
         return NULL;
-    PyThreadState *saved = list.n ? py_unlock(list.a[0], INT64_MAX) : NULL;
+    for (int i = 0; i < list.n; i++)
+        if (__builtin_mul_overflow(work, nd_size(list.a[i]), &work))
+            work = INT64_MAX;
+    PyThreadState *saved = list.n ? py_unlock(list.a[0], work) : NULL;
     const nd_status status = nd_einsum(text, list.n, (const nd_array *const *)list.a, &o, &r);
     py_lock(saved);
     py_list_end(&list);

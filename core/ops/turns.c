@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Steps of transforms by cosines and sines: what elements are turned by, and their parts. */
+#include "core/ops/turns.h"
+
+enum { FEW_TURNS = 128 };
+
+/* exp(i * (first + k*step) * pi), k < count, c128. */
+static nd_array *unit_turns(nd_steps *s, const nd_array *a, int64_t count, double first,
+                            double step)
+{
+    const double pi = 3.14159265358979323846;
+    nd_array *k = nd__step_cast(s, nd__step_range(s, a, 0, count), ND_F64);
+    k = nd__step_scalar(s, ND_OP_multiply, k, nd_float(step * pi));
+    k = nd__step_scalar(s, ND_OP_add, k, nd_float(first * pi));
+    k = nd__step_scalar(s, ND_OP_multiply, nd__step_cast(s, k, ND_C128), nd_complex(0, 1));
+    return nd__step1(s, ND_OP_exp, k);
+}
+
+/* The same of many: products of so many turns that are FEW_TURNS steps apart and of those between,
+ * since exp takes twenty times as long as a product. */
+static nd_array *many_turns(nd_steps *s, const nd_array *a, int64_t count, double first,
+                            double step)
+{
+    const int64_t blocks = (count + FEW_TURNS - 1) / FEW_TURNS, all[1] = {-1};
+    const int64_t column[2] = {blocks, 1};
+    nd_array *far = unit_turns(s, a, blocks, first, step * FEW_TURNS);
+    nd_array *near = unit_turns(s, a, FEW_TURNS, 0, step);
+    nd_array *k = nd__step2(s, ND_OP_multiply, nd__step_reshape(s, far, 2, column), near);
+    return nd__step_part(s, nd__step_reshape(s, k, 1, all), 0, 0, count, 1);
+}
+
+nd_array *nd__step_turns(nd_steps *s, const nd_array *a, int64_t count, double first, double step,
+                         double factor)
+{
+    if (s->status != ND_OK)
+        return NULL;
+    const nd_dtype dtype = a->dtype == ND_F32 || a->dtype == ND_C64 ? ND_C64 : ND_C128;
+    nd_array *k = count < 4 * FEW_TURNS ? unit_turns(s, a, count, first, step)
+                                        : many_turns(s, a, count, first, step);
+    if (factor != 1)
+        k = nd__step_scalar(s, ND_OP_multiply, k, nd_float(factor));
+    return nd__step_cast(s, k, dtype);
+}
+
+nd_array *nd__step_parts(nd_steps *s, const nd_array *a, int which)
+{
+    int64_t stride[ND_MAX_NDIM];
+    nd_array *r;
+    if (s->status != ND_OK)
+        return NULL;
+    for (int d = 0; d < a->ndim; d++)
+        stride[d] = 2 * a->stride[d];
+    const nd_dtype dtype = a->dtype == ND_C64 ? ND_F32 : ND_F64;
+    ND_STEP(s, r,
+            nd__array_new(a->storage, dtype, a->ndim, a->shape, stride, 2 * a->offset + which,
+                          false, &r));
+    return r;
+}
