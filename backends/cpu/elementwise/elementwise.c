@@ -15,8 +15,9 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_SHORT 32 /* shorter rows are gathered to one loop call for several rows */
-#define EW_SMALL 64 /* elements served without a plan even if an operand is a scalar */
+#define EW_PIECE_BYTES 4096 /* of a repeated element; see pieces() */
+#define EW_SHORT 32         /* shorter rows are gathered to one loop call for several rows */
+#define EW_SMALL 64         /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
 
@@ -45,6 +46,7 @@ typedef struct {
     ew_operand operand[EW_OPERANDS];
     int n; /* operands */
     int stream;
+    int64_t piece; /* elements of one, where blocks are taken in pieces, else 0 */
 } ew_plan;
 
 /* What one chunk keeps from block to block. */
@@ -87,7 +89,7 @@ static char *input_rows(ew_worker *w, int k, char *from, int64_t rows, int64_t c
     if (o->col == o->nbytes && (rows == 1 || separate || o->row == cols * o->nbytes))
         return from;
     if (o->col == 0 && (rows == 1 || o->row == 0)) {
-        int64_t n = separate ? cols : rows * cols;
+        int64_t n = w->plan->piece ? w->plan->piece : separate ? cols : rows * cols;
         if (w->repeated[k] != from || w->repeated_n[k] < n)
             cpu_tile_pack(w->buffer[k], from, 1, n, 0, 0, o->nbytes);
         w->repeated[k] = from;
@@ -122,6 +124,25 @@ static void dense(ew_worker *w, char *const *from, char *to, int64_t n)
         narrow(out->dtype, stream ? w->buffer[last] : to, w->wide[last], n);
     if (stream)
         isa->stream(to, w->buffer[last], n * plan->place[last].nbytes);
+}
+
+/* A row of a block whose operands are dense or one element: that is repeated for a piece, which all
+ * pieces take, so that long blocks need little of the cache for it. */
+static void pieces(ew_worker *w, const cpu_blocks_part *b)
+{
+    const ew_plan *plan = w->plan;
+    const int last = plan->n - 1;
+    char *p[EW_OPERANDS];
+    int64_t pitch, m;
+    for (int k = 0; k < last; k++)
+        p[k] = input_rows(w, k, cpu_blocks_at(&w->place, k, b), 1, b->cols, &pitch);
+    p[last] = cpu_blocks_at(&w->place, last, b);
+    for (int64_t i = 0; i < b->cols; i += m) {
+        m = b->cols - i < plan->piece ? b->cols - i : plan->piece;
+        dense(w, p, p[last], m);
+        for (int k = 0; k <= last; k++)
+            p[k] += m * plan->place[k].col;
+    }
 }
 
 static void do_block(ew_worker *w, const cpu_blocks_part *b)
@@ -159,7 +180,7 @@ static void chunk(void *ctx, int64_t begin, int64_t end)
     cpu_blocks_seek(&w.place, &plan->blocks, w.at, begin);
     for (int64_t i = begin; i < end; i++, cpu_blocks_next(&w.place)) {
         const cpu_blocks_part here = cpu_blocks_here(&w.place);
-        do_block(&w, &here);
+        (plan->piece ? pieces : do_block)(&w, &here);
     }
 }
 
@@ -211,16 +232,20 @@ static int64_t share_arena(ew_plan *plan)
 static int64_t cut_blocks(ew_plan *plan)
 {
     int64_t widest = 1, share = share_arena(plan), limit = EW_BLOCK, rows;
-    int buffers = plan->stream, widening = 0, tiled = plan->blocks.tiled;
+    int buffers = plan->stream, widening = 0, gathers = 0, tiled = plan->blocks.tiled;
     for (int k = 0; k < plan->n; k++) {
         const cpu_blocks_operand *o = &plan->place[k];
         widest = o->nbytes > widest ? o->nbytes : widest;
         widening |= plan->operand[k].widen;
         buffers |= o->col != o->nbytes;
+        gathers |= o->col != o->nbytes && (o->col != 0 || k == plan->n - 1);
     }
+    plan->piece = 0;
+    if (buffers && !tiled && !widening && !gathers && plan->blocks.cols > EW_BLOCK)
+        plan->piece = (plan->stream ? EW_STREAM_BLOCK_BYTES : EW_PIECE_BYTES) / widest;
     if (tiled)
         limit = share / CPU_BLOCKS_RUN_BYTES;
-    else if (!buffers && !widening)
+    else if ((!buffers && !widening) || plan->piece)
         limit = grain(plan);
     else if (plan->stream && !widening)
         limit = EW_STREAM_BLOCK_BYTES / widest;
@@ -276,9 +301,26 @@ static void run_small(const ew_kernel *kernel, const ndp_call *call, int64_t n)
     kernel->loop(p, n);
 }
 
+/* Whether the call is a power with the exponent 2 of reals, which is a product. */
+static int is_square(const ew_kernel *kernel, const ndp_call *call)
+{
+    if (kernel->op != NDP_OP_pow || call->in[1].mem || kernel->dtype == NDP_C64 ||
+        kernel->dtype == NDP_C128)
+        return 0;
+    const ndp_scalar *s = &call->scalar[call->in[1].offset_bytes];
+    return kernel->dtype >= NDP_F16 ? s->v.f == 2 : s->v.u == 2;
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *stream, const ndp_call *call)
 {
     const ew_kernel *kernel = (const ew_kernel *)base;
+    if (is_square(kernel, call)) {
+        const ndp_view twice[2] = {call->in[0], call->in[0]};
+        ndp_call product = *call;
+        product.op = NDP_OP_multiply;
+        product.in = twice;
+        return run(&kernels[NDP_OP_multiply][kernel->dtype].base, stream, &product);
+    }
     const ndp_view *out = &call->out[0];
     int views = 1, flat = out->ndim == 0 || (out->flags & NDP_VIEW_CONTIGUOUS) != 0;
     (void)stream;

@@ -2,6 +2,7 @@
  * compress and nonzero: what is selected depends on the data. Two passes over blocks whose size
  * does not depend on the threads: count, then write each block's part where the counts before it
  * say. */
+#include <pthread.h>
 #include <string.h>
 #include "index/index.h"
 
@@ -23,11 +24,49 @@ typedef struct SELECTED {
 #define ANY_C64(x) (((x)&0x7fffffff7fffffffu) != 0)
 #define ANY_C128(x) ((((x).re | (x).im) & INT64_MAX) != 0)
 
+/* Which of eight bytes are not zero, as bits; by it, which those are in order, and how many. */
+static struct {
+    uint8_t place[256][8], count[256];
+} eights;
+static pthread_once_t eights_once = PTHREAD_ONCE_INIT;
+
+static void eights_fill(void)
+{
+    for (int m = 0; m < 256; m++)
+        for (int j = 0; j < 8; j++)
+            if (m >> j & 1)
+                eights.place[m][eights.count[m]++] = (uint8_t)j;
+}
+
+static inline int eight_bits(const char *bytes)
+{
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t x;
+    memcpy(&x, bytes, 8);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    x = (((x & low) + low) | x) & ~low; /* the highest bit of each byte that is not zero */
+    return (int)((x >> 7) * UINT64_C(0x0102040810204080) >> 56);
+}
+
+/* Positions of the bytes that are not zero to out, where there is room for eight; returns how many they are. */
+static inline int64_t eight_positions(const char *bytes, int64_t first, int64_t *out)
+{
+    const int m = eight_bits(bytes);
+    if (m == 0)
+        return 0;
+    for (int j = 0; j < 8; j++)
+        out[j] = first + eights.place[m][j];
+    return eights.count[m];
+}
+
 #define TYPE(name) name##_1
 #define T u8
 #define ACC uint8_t
 #define NONZERO ANY
 #define MOVES 1
+#define BY_EIGHT 1
 #include "index/select_tmpl.h"
 #define TYPE(name) name##_2
 #define T u16
@@ -286,9 +325,10 @@ static void nonzero_write(void *ctx, int64_t begin, int64_t end)
             int64_t next =
                 w->with.positions(w->a + (c.offset[0] + i * w->stride) * w->nbytes, w->stride, i, n,
                                   w->out + outer * w->coordinate, w->step, position, limit);
-            for (; position < next; position++)
+            for (int64_t k = position; outer > 0 && k < next; k++)
                 for (int d = 0; d < outer; d++)
-                    w->out[position * w->step + d * w->coordinate] = c.index[d];
+                    w->out[k * w->step + d * w->coordinate] = c.index[d];
+            position = next;
             cpu_place_step(&c, 1);
             at += n;
         }
@@ -307,6 +347,7 @@ static int32_t nonzero_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_ca
     if (w.n == 0)
         return NDP_OK;
     w.a = cpu_ptr(a);
+    pthread_once(&eights_once, eights_fill);
     w.row = a->shape[last];
     w.stride = a->stride[last];
     w.nbytes = ndp_dtype_size(a->dtype);
