@@ -2,8 +2,8 @@
  * compress and nonzero: what is selected depends on the data. Two passes over blocks whose size
  * does not depend on the threads: count, then write each block's part where the counts before it
  * say. */
-#include <pthread.h>
 #include <string.h>
+#include "index/eights.h"
 #include "index/index.h"
 
 #define SELECTED __attribute__((may_alias))
@@ -23,43 +23,6 @@ typedef struct SELECTED {
 #define ANY_F64(x) (((x)&INT64_MAX) != 0)
 #define ANY_C64(x) (((x)&0x7fffffff7fffffffu) != 0)
 #define ANY_C128(x) ((((x).re | (x).im) & INT64_MAX) != 0)
-
-/* Which of eight bytes are not zero, as bits; by it, which those are in order, and how many. */
-static struct {
-    uint8_t place[256][8], count[256];
-} eights;
-static pthread_once_t eights_once = PTHREAD_ONCE_INIT;
-
-static void eights_fill(void)
-{
-    for (int m = 0; m < 256; m++)
-        for (int j = 0; j < 8; j++)
-            if (m >> j & 1)
-                eights.place[m][eights.count[m]++] = (uint8_t)j;
-}
-
-static inline int eight_bits(const char *bytes)
-{
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    uint64_t x;
-    memcpy(&x, bytes, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    x = __builtin_bswap64(x);
-#endif
-    x = (((x & low) + low) | x) & ~low; /* the highest bit of each byte that is not zero */
-    return (int)((x >> 7) * UINT64_C(0x0102040810204080) >> 56);
-}
-
-/* Positions of the bytes that are not zero to out, where there is room for eight; returns how many they are. */
-static inline int64_t eight_positions(const char *bytes, int64_t first, int64_t *out)
-{
-    const int m = eight_bits(bytes);
-    if (m == 0)
-        return 0;
-    for (int j = 0; j < 8; j++)
-        out[j] = first + eights.place[m][j];
-    return eights.count[m];
-}
 
 #define TYPE(name) name##_1
 #define T u8
