@@ -346,11 +346,11 @@ typedef struct {
     char *out;
     int64_t n, step[2];    /* along the scanned dimension, bytes */
     int64_t beside, tiles; /* whether rows go side by side, and in how many tiles a run */
+    int words;             /* dense sums of 64 bits, which need no block */
     cpu_load load;
     scan_store store;
     scan_loop along, across;
     int prod, complex;
-    int words; /* dense sums of 64 bits, which need no block */
 } plan;
 
 static void plan_make(plan *p, const ndp_call *call)
