@@ -194,23 +194,6 @@ static void sum_int_along(carry *c, void *v, int64_t n)
     c->bits[0] = sum;
 }
 
-/* A row of dense 64-bit elements, which may be its own result: of four elements one waits for those before. */
-static void sum_words_along(const char *from, char *to, int64_t n)
-{
-    const uint64_t *x = (const uint64_t *)(const void *)from;
-    uint64_t *out = (uint64_t *)(void *)to, sum = 0;
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        const uint64_t a = x[i], b = a + x[i + 1], c = x[i + 2], d = c + x[i + 3];
-        out[i] = sum + a;
-        out[i + 1] = sum + b;
-        out[i + 2] = sum + (b + c);
-        out[i + 3] = sum += b + d;
-    }
-    for (; i < n; i++)
-        out[i] = sum += x[i];
-}
-
 static void sum_int_across(carry *c, void *v, int64_t n)
 {
     uint64_t *x = v;
@@ -394,10 +377,6 @@ static void scan_rows(void *ctx, int64_t begin, int64_t end)
     cpu_place row;
     cpu_place_seek(&row, &p->rows, begin);
     for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1)) {
-        if (p->words) {
-            sum_words_along(p->in + row.offset[0], p->out + row.offset[1], p->n);
-            continue;
-        }
         start(&c, p->prod, p->complex, 1);
         for (int64_t i = 0; i < p->n; i += BLOCK) {
             int64_t m = p->n - i < BLOCK ? p->n - i : BLOCK;
@@ -428,6 +407,32 @@ static void scan_tiles(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+/* A row of dense 64-bit elements, which may be its own result: of four elements one waits for those before. */
+static void sum_words_along(const char *from, char *to, int64_t n)
+{
+    const uint64_t *x = (const uint64_t *)(const void *)from;
+    uint64_t *out = (uint64_t *)(void *)to, sum = 0;
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const uint64_t a = x[i], b = a + x[i + 1], c = x[i + 2], d = c + x[i + 3];
+        out[i] = sum + a;
+        out[i + 1] = sum + b;
+        out[i + 2] = sum + (b + c);
+        out[i + 3] = sum += b + d;
+    }
+    for (; i < n; i++)
+        out[i] = sum += x[i];
+}
+
+static void scan_words(void *ctx, int64_t begin, int64_t end)
+{
+    const plan *p = ctx;
+    cpu_place row;
+    cpu_place_seek(&row, &p->rows, begin);
+    for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1))
+        sum_words_along(p->in + row.offset[0], p->out + row.offset[1], p->n);
+}
+
 static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
 {
     (void)kernel;
@@ -438,7 +443,11 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
         return NDP_OK;
     int64_t width = p.beside ? TILE : 1, grain = GRAIN / (p.n * width);
     int64_t units = p.beside ? p.rows.size / p.rows.shape[p.rows.ndim - 1] * p.tiles : p.rows.size;
-    cpu_parallel(units, grain > 1 ? grain : 1, p.beside ? scan_tiles : scan_rows, &p);
+    cpu_parallel(units, grain > 1 ? grain : 1,
+                 p.beside  ? scan_tiles
+                 : p.words ? scan_words
+                           : scan_rows,
+                 &p);
     return NDP_OK;
 }
 
