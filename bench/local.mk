@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/attention.py %reldir%/busy.py %reldir%/cpu.py %reldir%/shapes.py %reldir%/exchange.py %reldir%/comm.py %reldir%/comm_models.py %reldir%/comm_overlap.py %reldir%/comm_register.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_timing.py %reldir%/gpu_graph.py %reldir%/gpu_speed.py %reldir%/sweep.py %reldir%/plot.py %reldir%/nn.py %reldir%/norms.py %reldir%/windows.py %reldir%/conv.py %reldir%/quant.py %reldir%/narrow.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
+EXTRA_DIST += %reldir%/attention.py %reldir%/busy.py %reldir%/cpu.py %reldir%/shapes.py %reldir%/exchange.py %reldir%/comm.py %reldir%/comm_models.py %reldir%/comm_overlap.py %reldir%/comm_register.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_timing.py %reldir%/gpu_graph.py %reldir%/gpu_speed.py %reldir%/sweep.py %reldir%/plot.py %reldir%/nn.py %reldir%/norms.py %reldir%/windows.py %reldir%/conv.py %reldir%/quant.py %reldir%/narrow.py %reldir%/others.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -42,7 +42,7 @@ bench-statistics: all
 	  NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/stats.py --threads $$n $(BENCH_FLAGS); done
 # Every kind of work of the CPU beside NumPy, numexpr and PyTorch, with one thread and with all.
 bench-cpu: all
-	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/cpu.py %reldir%/shapes.py $(BENCH_FLAGS)
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/cpu.py $(BENCH_FLAGS)
 # A short job beside busy processes.
 bench-busy: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/busy.py $(BENCH_FLAGS)
@@ -75,6 +75,6 @@ bench-quant: all
 CLEANFILES += sweep.json sweep.svg
 # Products of 8-bit matrices, beside PyTorch.
 bench-narrow: all
-	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/narrow.py $(BENCH_FLAGS)
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/narrow.py %reldir%/others.py $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
 .PHONY: bench bench-busy bench-small-add bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-gpu-stats bench-gpu-speed bench-quant bench-sweep bench-narrow

@@ -15,6 +15,25 @@ def test_reflected(name):
         assert repr(op(other, x)) == repr(op(nd.full((), other, dtype=nd.float64), x))
 
 
+@cases(*"uint8 int32 float32 float64".split())
+def test_long_rows_beside_one_element(dtype):
+    """Rows that are taken in pieces, beside numbers and columns: every element, and the last of them."""
+    n = 3 * 4096 + 5
+    flat = [i % 13 for i in range(n)]
+    x, rows = nd.asarray(flat, dtype=getattr(nd, dtype)), nd.asarray([flat, flat[::-1]], dtype=getattr(nd, dtype))
+    assert (x + 2).tolist() == [v + 2 for v in flat] and (20 - x).tolist() == [20 - v for v in flat]
+    assert (x < 5).tolist() == [v < 5 for v in flat] and nd.clip(x, 3, 9).tolist() == [min(max(v, 3), 9) for v in flat]
+    assert (x ** 2).tolist() == [v * v for v in flat] and (x[::2] ** 2).tolist() == [v * v for v in flat[::2]]
+    column = nd.asarray([[1], [4]], dtype=getattr(nd, dtype))
+    assert (rows + column).tolist() == [[v + 1 for v in flat], [v + 4 for v in flat[::-1]]]
+    assert nd.where(rows > column, rows, 7).tolist() == [[v if v > 1 else 7 for v in flat], [v if v > 4 else 7 for v in flat[::-1]]]
+
+
+def test_squares_of_specials():
+    inf, got = float("inf"), (nd.asarray([-0.0, float("inf"), -float("inf"), float("nan"), 1e200, -1e-200, 3.0] * 100) ** 2).tolist()[:7]
+    assert got[:3] == [0, inf, inf] and str(got[0]) == "0.0" and got[3] != got[3] and got[4:] == [inf, 0, 9]
+
+
 def test_shapes_that_do_not_broadcast_name_both():
     with raises(ValueError, "(3,)", "(4,)"):
         nd.ones(3) + nd.ones(4)

@@ -79,6 +79,27 @@ def test_specials():
     assert got[0] == 2 and math.isnan(got[1]) and got[2] == math.inf and math.isnan(got[3]), got
 
 
+def same_zero(got, want):
+    return math.isnan(got) and math.isnan(want) or got == want and math.copysign(1, got) == math.copysign(1, want)
+
+
+def test_extremes_of_long_runs():
+    """Zeros of both signs and NaN anywhere, in runs and rows that do and do not fill the steps of the loops."""
+    rng = random.Random(7)
+    for dtype, n in itertools.product((nd.float32, nd.float64), (127, 130, 257, 4099)):
+        below = [-0.0 if rng.random() < 0.5 else -rng.random() for _ in range(n)]
+        for at, v in ((rng.randrange(n), 0.0), (n - 1, math.nan), (rng.randrange(n), 2.0), (0, -1.0)):
+            x = below[:at] + [v] + below[at + 1:]
+            want = v if v != -1.0 else -0.0
+            where = next(i for i, e in enumerate(x) if e == want or e != e)
+            for sign, extreme, position in ((1, nd.max, nd.argmax), (-1, nd.min, nd.argmin)):
+                flat = nd.asarray([sign * e for e in x], dtype=dtype)
+                columns = nd.asarray(nd.stack([flat] * 17, axis=1), copy=True)
+                assert same_zero(float(extreme(flat)), sign * want) and int(position(flat)) == where, (dtype, n, at)
+                assert same_zero(float(extreme(columns, axis=0)[16]), sign * want), (dtype, n, at)
+                assert int(position(columns, axis=0)[3]) == where, (dtype, n, at)
+
+
 def test_products_out_of_range():
     assert nd.prod(nd.full((3, 1100), 1e30, dtype=nd.float32), axis=0).tolist() == [math.inf] * 1100
     some = nd.asarray([[1e30] * 1100, [1e-30] * 1100, [1e30] * 1100, [1e-30] * 1100], dtype=nd.float32)

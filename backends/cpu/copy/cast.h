@@ -8,92 +8,116 @@
 
 /* ---- floating to integer: toward zero, saturating, NaN gives 0 ---- */
 
-/* Into [lo, hi], which are integers that the type holds exactly. */
-static inline float cast_clamp_f32(float x, float lo, float hi)
+/* What values are first brought into, by the integer type: its ends where the floating type holds them, else
+ * the largest value below. They are constants that compilers do not see: these would else take conversions
+ * apart by the cases of the bounds, and make of each vector a dozen masks. */
+enum {
+    CAST_I8,
+    CAST_U8,
+    CAST_I16,
+    CAST_U16,
+    CAST_I32,
+    CAST_U32,
+    CAST_I64,
+    CAST_U64,
+    CAST_INTEGERS
+};
+typedef struct {
+    struct {
+        float low, high;
+    } f32[CAST_INTEGERS];
+    struct {
+        double low, high;
+    } f64[CAST_INTEGERS];
+} cast_bounds;
+extern const cast_bounds cpu_cast_bounds; /* copy.c */
+
+/* NaN becomes the lower bound, which is 0 of unsigned types; of signed ones it is masked out. */
+static inline float cast_within_f32(float x, int type)
 {
-    x = x == x ? x : 0.0f;
-    x = x < lo ? lo : x;
-    return x > hi ? hi : x;
+    const float low = cpu_cast_bounds.f32[type].low, high = cpu_cast_bounds.f32[type].high;
+    x = x > low ? x : low;
+    return x < high ? x : high;
 }
-static inline double cast_clamp_f64(double x, double lo, double hi)
+static inline double cast_within_f64(double x, int type)
 {
-    x = x == x ? x : 0.0;
-    x = x < lo ? lo : x;
-    return x > hi ? hi : x;
+    const double low = cpu_cast_bounds.f64[type].low, high = cpu_cast_bounds.f64[type].high;
+    x = x > low ? x : low;
+    return x < high ? x : high;
 }
 
-/* Bounds fit: 8 and 16 bits go through i32, for which every SIMD level has an instruction. */
+/* 8 and 16 bits go through i32, for which every SIMD level has an instruction. */
 static inline int8_t cast_f32_i8(float x)
 {
-    return (int8_t)(int32_t)cast_clamp_f32(x, -128, 127);
+    return (int8_t)((int32_t)cast_within_f32(x, CAST_I8) & -(int32_t)(x == x));
 }
 static inline uint8_t cast_f32_u8(float x)
 {
-    return (uint8_t)(int32_t)cast_clamp_f32(x, 0, 255);
+    return (uint8_t)(int32_t)cast_within_f32(x, CAST_U8);
 }
 static inline int16_t cast_f32_i16(float x)
 {
-    return (int16_t)(int32_t)cast_clamp_f32(x, INT16_MIN, INT16_MAX);
+    return (int16_t)((int32_t)cast_within_f32(x, CAST_I16) & -(int32_t)(x == x));
 }
 static inline uint16_t cast_f32_u16(float x)
 {
-    return (uint16_t)(int32_t)cast_clamp_f32(x, 0, UINT16_MAX);
+    return (uint16_t)(int32_t)cast_within_f32(x, CAST_U16);
 }
 static inline int8_t cast_f64_i8(double x)
 {
-    return (int8_t)(int32_t)cast_clamp_f64(x, -128, 127);
+    return (int8_t)((int32_t)cast_within_f64(x, CAST_I8) & -(int32_t)(x == x));
 }
 static inline uint8_t cast_f64_u8(double x)
 {
-    return (uint8_t)(int32_t)cast_clamp_f64(x, 0, 255);
+    return (uint8_t)(int32_t)cast_within_f64(x, CAST_U8);
 }
 static inline int16_t cast_f64_i16(double x)
 {
-    return (int16_t)(int32_t)cast_clamp_f64(x, INT16_MIN, INT16_MAX);
+    return (int16_t)((int32_t)cast_within_f64(x, CAST_I16) & -(int32_t)(x == x));
 }
 static inline uint16_t cast_f64_u16(double x)
 {
-    return (uint16_t)(int32_t)cast_clamp_f64(x, 0, UINT16_MAX);
+    return (uint16_t)(int32_t)cast_within_f64(x, CAST_U16);
 }
 static inline int32_t cast_f64_i32(double x)
 {
-    return (int32_t)cast_clamp_f64(x, INT32_MIN, INT32_MAX);
+    return (int32_t)cast_within_f64(x, CAST_I32) & -(int32_t)(x == x);
 }
 static inline uint32_t cast_f64_u32(double x)
 {
-    return (uint32_t)cast_clamp_f64(x, 0, UINT32_MAX);
+    return (uint32_t)cast_within_f64(x, CAST_U32);
 }
 
-/* The largest integer is no value of the floating type: the clamp stops at the largest value below,
- * and what lies above is selected. */
+/* The largest integer is no value of the floating type: what lies above the largest value below it is
+ * selected. */
 static inline int32_t cast_f32_i32(float x)
 {
-    int32_t r = (int32_t)cast_clamp_f32(x, -0x1p31f, 0x1.fffffep30f);
-    return x >= 0x1p31f ? INT32_MAX : r;
+    const int32_t r = (int32_t)cast_within_f32(x, CAST_I32);
+    return (x >= 0x1p31f ? INT32_MAX : r) & -(int32_t)(x == x);
 }
 static inline uint32_t cast_f32_u32(float x)
 {
-    uint32_t r = (uint32_t)cast_clamp_f32(x, 0, 0x1.fffffep31f);
+    const uint32_t r = (uint32_t)cast_within_f32(x, CAST_U32);
     return x >= 0x1p32f ? UINT32_MAX : r;
 }
 static inline int64_t cast_f32_i64(float x)
 {
-    int64_t r = (int64_t)cast_clamp_f32(x, -0x1p63f, 0x1.fffffep62f);
-    return x >= 0x1p63f ? INT64_MAX : r;
+    const int64_t r = (int64_t)cast_within_f32(x, CAST_I64);
+    return (x >= 0x1p63f ? INT64_MAX : r) & -(int64_t)(x == x);
 }
 static inline uint64_t cast_f32_u64(float x)
 {
-    uint64_t r = (uint64_t)cast_clamp_f32(x, 0, 0x1.fffffep63f);
+    const uint64_t r = (uint64_t)cast_within_f32(x, CAST_U64);
     return x >= 0x1p64f ? UINT64_MAX : r;
 }
 static inline int64_t cast_f64_i64(double x)
 {
-    int64_t r = (int64_t)cast_clamp_f64(x, -0x1p63, 0x1.fffffffffffffp62);
-    return x >= 0x1p63 ? INT64_MAX : r;
+    const int64_t r = (int64_t)cast_within_f64(x, CAST_I64);
+    return (x >= 0x1p63 ? INT64_MAX : r) & -(int64_t)(x == x);
 }
 static inline uint64_t cast_f64_u64(double x)
 {
-    uint64_t r = (uint64_t)cast_clamp_f64(x, 0, 0x1.fffffffffffffp63);
+    const uint64_t r = (uint64_t)cast_within_f64(x, CAST_U64);
     return x >= 0x1p64 ? UINT64_MAX : r;
 }
 

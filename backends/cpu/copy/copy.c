@@ -3,7 +3,27 @@
  * fill is a copy whose source never advances. */
 #include <stdio.h>
 #include <string.h>
+#include "copy/cast.h"
 #include "copy/copy.h"
+
+const cast_bounds cpu_cast_bounds = {
+    .f32 = {[CAST_I8] = {-128, 127},
+            [CAST_U8] = {0, 255},
+            [CAST_I16] = {INT16_MIN, INT16_MAX},
+            [CAST_U16] = {0, UINT16_MAX},
+            [CAST_I32] = {-0x1p31f, 0x1.fffffep30f},
+            [CAST_U32] = {0, 0x1.fffffep31f},
+            [CAST_I64] = {-0x1p63f, 0x1.fffffep62f},
+            [CAST_U64] = {0, 0x1.fffffep63f}},
+    .f64 = {[CAST_I8] = {-128, 127},
+            [CAST_U8] = {0, 255},
+            [CAST_I16] = {INT16_MIN, INT16_MAX},
+            [CAST_U16] = {0, UINT16_MAX},
+            [CAST_I32] = {INT32_MIN, INT32_MAX},
+            [CAST_U32] = {0, UINT32_MAX},
+            [CAST_I64] = {-0x1p63, 0x1.fffffffffffffp62},
+            [CAST_U64] = {0, 0x1.fffffffffffffp63}},
+};
 
 enum { DENSE_CHUNK = 256 << 10 }; /* bytes of destination that a thread takes at a time */
 

@@ -9,7 +9,10 @@ static inline void MOVE_FN(move_row)(char *restrict dst, int64_t dst_step, const
     MOVE_T *restrict d = (MOVE_T *)dst;
     const MOVE_T *restrict s = (const MOVE_T *)src;
     const MOVE_T first = *s;
-    if (dst_step != MOVE_SIZE)
+    if (dst_step != MOVE_SIZE && src_step == 0)
+        for (int64_t i = 0; i < n; i++, dst += dst_step)
+            *(MOVE_T *)dst = first;
+    else if (dst_step != MOVE_SIZE)
         for (int64_t i = 0; i < n; i++)
             *(MOVE_T *)(dst + i * dst_step) = *(const MOVE_T *)(src + i * src_step);
     else if (src_step == MOVE_SIZE)
@@ -28,8 +31,15 @@ static inline void MOVE_FN(move_row)(char *restrict dst, int64_t dst_step, const
             d[i] = *(const MOVE_T *)(src + i * src_step);
 }
 
+/* Many short rows are moved column by column, which takes fewer loops. */
 static void MOVE_FN(move_rows)(const cpu_block *b)
 {
+    if (b->cols < 8 && b->rows > 4 * b->cols) {
+        for (int64_t c = 0; c < b->cols; c++)
+            MOVE_FN(move_row)
+        (b->dst + c * b->dst_col, b->dst_row, b->src + c * b->src_col, b->src_row, b->rows);
+        return;
+    }
     for (int64_t r = 0; b->cols > 0 && r < b->rows; r++)
         MOVE_FN(move_row)
     (b->dst + r * b->dst_row, b->dst_col, b->src + r * b->src_row, b->src_col, b->cols);

@@ -15,9 +15,10 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_SHORT 32    /* shorter rows are gathered to one loop call for several rows */
-#define EW_SEGMENT 256 /* elements of a row for which an element that fills it is repeated */
-#define EW_SMALL 64    /* elements served without a plan even if an operand is a scalar */
+#define EW_SHORT 32         /* shorter rows are gathered to one loop call for several rows */
+#define EW_SEGMENT 256      /* elements of a row in one call where each has another element, */
+#define EW_PIECE_BYTES 4096 /* bytes of them where rows are long; see dense_row() */
+#define EW_SMALL 64         /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
 
@@ -232,16 +233,20 @@ static int64_t share_arena(ew_plan *plan)
 static int64_t cut_blocks(ew_plan *plan)
 {
     int64_t widest = 1, share = share_arena(plan), limit = EW_BLOCK, rows;
-    int buffers = plan->stream, widening = 0, tiled = plan->blocks.tiled;
+    int buffers = plan->stream, widening = 0, gathers = 0, tiled = plan->blocks.tiled;
     for (int k = 0; k < plan->n; k++) {
         const cpu_blocks_operand *o = &plan->place[k];
         widest = o->nbytes > widest ? o->nbytes : widest;
         widening |= plan->operand[k].widen;
         buffers |= o->col != o->nbytes;
+        gathers |= o->col != o->nbytes && (o->col != 0 || k == plan->n - 1);
     }
+    plan->segment = INT64_MAX;
+    if (buffers && !tiled && !widening && !gathers && plan->blocks.cols > EW_BLOCK)
+        plan->segment = (plan->stream ? EW_STREAM_BLOCK_BYTES : EW_PIECE_BYTES) / widest;
     if (tiled)
         limit = share / CPU_BLOCKS_RUN_BYTES;
-    else if (!buffers && !widening)
+    else if ((!buffers && !widening) || plan->segment < INT64_MAX)
         limit = grain(plan);
     else if (plan->stream && !widening)
         limit = EW_STREAM_BLOCK_BYTES / widest;
@@ -250,7 +255,7 @@ static int64_t cut_blocks(ew_plan *plan)
     return cpu_blocks_cut(&plan->blocks, rows > 0 ? rows : 1, limit);
 }
 
-/* Rows are cut into segments where an element fills each of them, another one the next, so that less
+/* Short blocks' rows are cut where an element fills each of them, another one the next, so that less
  * of it is written than is read. */
 static int64_t choose_segment(const ew_plan *plan)
 {
@@ -286,7 +291,8 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
     plan.stream = !kernel->costly && !plan.blocks.tiled &&
                   cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
     blocks = cut_blocks(&plan);
-    plan.segment = choose_segment(&plan);
+    if (plan.segment == INT64_MAX)
+        plan.segment = choose_segment(&plan);
     per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
     cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);
 }
@@ -312,9 +318,26 @@ static void run_small(const ew_kernel *kernel, const ndp_call *call, int64_t n)
     kernel->loop(p, n);
 }
 
+/* Whether the call is a power with the exponent 2 of reals, which is a product. */
+static int is_square(const ew_kernel *kernel, const ndp_call *call)
+{
+    if (kernel->op != NDP_OP_pow || call->in[1].mem || kernel->dtype == NDP_C64 ||
+        kernel->dtype == NDP_C128)
+        return 0;
+    const ndp_scalar *s = &call->scalar[call->in[1].offset_bytes];
+    return kernel->dtype >= NDP_F16 ? s->v.f == 2 : s->v.u == 2;
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *stream, const ndp_call *call)
 {
     const ew_kernel *kernel = (const ew_kernel *)base;
+    if (is_square(kernel, call)) {
+        const ndp_view twice[2] = {call->in[0], call->in[0]};
+        ndp_call product = *call;
+        product.op = NDP_OP_multiply;
+        product.in = twice;
+        return run(&kernels[NDP_OP_multiply][kernel->dtype].base, stream, &product);
+    }
     const ndp_view *out = &call->out[0];
     int views = 1, flat = out->ndim == 0 || (out->flags & NDP_VIEW_CONTIGUOUS) != 0;
     (void)stream;

@@ -3,6 +3,7 @@
  * does not depend on the threads: count, then write each block's part where the counts before it
  * say. */
 #include <string.h>
+#include "index/eights.h"
 #include "index/index.h"
 
 #define SELECTED __attribute__((may_alias))
@@ -28,6 +29,7 @@ typedef struct SELECTED {
 #define ACC uint8_t
 #define NONZERO ANY
 #define MOVES 1
+#define BY_EIGHT 1
 #include "index/select_tmpl.h"
 #define TYPE(name) name##_2
 #define T u16
@@ -286,9 +288,10 @@ static void nonzero_write(void *ctx, int64_t begin, int64_t end)
             int64_t next =
                 w->with.positions(w->a + (c.offset[0] + i * w->stride) * w->nbytes, w->stride, i, n,
                                   w->out + outer * w->coordinate, w->step, position, limit);
-            for (; position < next; position++)
+            for (int64_t k = position; outer > 0 && k < next; k++)
                 for (int d = 0; d < outer; d++)
-                    w->out[position * w->step + d * w->coordinate] = c.index[d];
+                    w->out[k * w->step + d * w->coordinate] = c.index[d];
+            position = next;
             cpu_place_step(&c, 1);
             at += n;
         }
@@ -307,6 +310,7 @@ static int32_t nonzero_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_ca
     if (w.n == 0)
         return NDP_OK;
     w.a = cpu_ptr(a);
+    pthread_once(&eights_once, eights_fill);
     w.row = a->shape[last];
     w.stride = a->stride[last];
     w.nbytes = ndp_dtype_size(a->dtype);

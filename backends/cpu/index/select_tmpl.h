@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Inner loops of compress and nonzero for one kind of element. The includer sets T, NONZERO(x),
- * TYPE(name), ACC, an unsigned type of T's width if there is one, and MOVES (compress wanted too).
- */
+ * TYPE(name), ACC, an unsigned type of T's width if there is one, MOVES (compress wanted too),
+ * and for bytes that count as they are BY_EIGHT. */
 
 static int64_t TYPE(count)(const char *a, int64_t stride, int64_t n)
 {
@@ -36,6 +36,10 @@ static int64_t TYPE(positions)(const char *a, int64_t stride, int64_t first, int
     const T *x = (const T *)a;
     int64_t i = 0;
     if (stride == 1 && step == 1) {
+#ifdef BY_EIGHT
+        for (; i + 8 <= n && position + 8 <= end; i += 8)
+            position += eight_positions(a + i, first + i, out + position);
+#endif
         for (; i + 4 <= n && position + 4 <= end; i += 4) {
             out[position] = first + i;
             position += NONZERO(x[i]);
@@ -84,3 +88,4 @@ static void TYPE(compress)(const char *a, int64_t stride, const uint8_t *mask, i
 #undef ACC
 #undef TYPE
 #undef MOVES
+#undef BY_EIGHT

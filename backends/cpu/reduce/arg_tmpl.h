@@ -27,55 +27,17 @@ CPU_INLINE void FN(join)(KEY *best, int64_t *at, KEY key, int64_t pos)
     *best = better ? key : *best;
 }
 
-#ifdef IS_FLOAT
-enum { FN(LANES) = 128 / (int)sizeof(T) };
-typedef struct {
-    T most[FN(LANES)];
-    KEY nan[FN(LANES)];
-} FN(run);
-CPU_INLINE void FN(halve)(FN(run) * r, int half)
-{
-    for (int l = 0; l < half; l++) {
-        const T v = r->most[l + half];
-        r->most[l] = (IS_MAX ? v > r->most[l] : v < r->most[l]) ? v : r->most[l];
-        r->nan[l] |= r->nan[l + half];
-    }
-}
-#endif
-
-/* The best element of a run, or NaN where there is one. Floats are compared as they are, which
- * ignores NaN. */
+/* The best element of a run, or NaN where there is one. */
 CPU_INLINE T FN(best_of)(const T *x, int64_t n, int far)
 {
     T one = x[0];
     int64_t i = 0;
 #ifdef IS_FLOAT
-    enum { LANES = FN(LANES) };
-    FN(run) r;
-    for (int l = 0; l < LANES; l++) {
-        r.most[l] = IS_MAX ? -(T)INFINITY : (T)INFINITY;
-        r.nan[l] = 0;
+    BITS nan;
+    if (n >= BEST_STEP) {
+        one = BEST(x, n, far, &nan);
+        return nan ? (T)NAN : one;
     }
-    /* The last vector overlaps the one before: a larger element is no larger for being seen twice. */
-    for (; i < n && n >= LANES; i += LANES) {
-        i = i + LANES <= n ? i : n - LANES;
-        if (far)
-            ahead(x + i, LANES * (int)sizeof(T));
-        for (int l = 0; l < LANES; l++) {
-            const T v = x[i + l];
-            r.most[l] = (IS_MAX ? v > r.most[l] : v < r.most[l]) ? v : r.most[l];
-            r.nan[l] |= -(KEY)(v != v);
-        }
-    }
-    if (LANES == 32)
-        FN(halve)(&r, 16); /* constants make vectors of these */
-    FN(halve)(&r, 8);
-    FN(halve)(&r, 4);
-    FN(halve)(&r, 2);
-    FN(halve)(&r, 1);
-    if (r.nan[0])
-        return (T)NAN;
-    one = i > 0 ? r.most[0] : one;
 #endif
     (void)far;
     for (; i < n; i++)
@@ -91,14 +53,25 @@ typedef KEY FN(places) __attribute__((vector_size(32)));
 CPU_INLINE int64_t FN(steps_before)(const T *x, int64_t n, T one)
 {
     enum { LANES = 32 / (int)sizeof(T), STEP = 4 * LANES };
-    int64_t i = 0, parts[4];
+    int64_t i = 0;
+#ifdef __AVX2__
+    __m256i all;
+#else
+    int64_t parts[4];
+#endif
     for (; i + STEP <= n; i += STEP) {
         FN(places) met = *(const FN(elements) *)(x + i) == one;
         for (int v = LANES; v < STEP; v += LANES)
             met |= *(const FN(elements) *)(x + i + v) == one;
+#ifdef __AVX2__
+        memcpy(&all, &met, sizeof all);
+        if (!_mm256_testz_si256(all, all))
+            break;
+#else
         memcpy(parts, &met, sizeof parts);
         if (parts[0] | parts[1] | parts[2] | parts[3])
             break;
+#endif
     }
     return i;
 }
@@ -122,8 +95,12 @@ CPU_INLINE int64_t FN(position)(const T *x, int64_t n, T one)
     const KEY key = FN(key)(one);
     int64_t i = key == FN(key)(x[0]) ? 0 : FN(steps_before)(x, n, one);
 #ifdef IS_FLOAT
-    if (one != one) /* equal to none */
-        i = 0;
+    if (one == one) { /* NaN is equal to none, and both zeros are equal, as keys are */
+        while (x[i] != one)
+            i++;
+        return i;
+    }
+    i = 0;
 #endif
     while (FN(key)(x[i]) != key)
         i++;
@@ -149,7 +126,7 @@ CPU_INLINE KEY FN(few)(const T *x, int64_t n, int64_t *where)
 
 static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 {
-    enum { BLOCK = 512 };
+    enum { BLOCK = 8192 / (int)sizeof(T) };
     const T *x = src;
     T one = x[0];
     KEY *best = f->state;

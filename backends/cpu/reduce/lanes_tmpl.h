@@ -10,8 +10,7 @@
  *   FN(begin)(s, cap)          the state at s before anything is folded into it
  *   FN(merge)                  as in cpu_reducer
  * and ANY_ORDER where neither the order of elements nor how many are folded between two flushes
- * changes a bit: flushes of floating extremes take longer than many rows do.
- * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
+ * changes a XX * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
  * vectorises at all vectorises these, and no width changes what is added to what. */
 
 /* Four rows of n columns, from row 0 on apart elements from one to the next, into lanes. */
@@ -41,7 +40,10 @@ CPU_INLINE void FN(halve)(FN(lanes) * a, int64_t h)
  * one as one row of as many columns as it needs. Four
  * rows at a time are the fastest in a cache, but no order in which processors prefetch memory well.
  * The lanes add up the same elements in the same order either way. */
-static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
+#ifndef INNER
+#define INNER FN(inner)
+#endif
+static void INNER(const cpu_fold *f, const void *src, int64_t n)
 {
     const T *x = src;
     FN(lanes) a;
@@ -55,7 +57,7 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
     for (; n >= 4 * CPU_LANES && !f->far; n -= 4 * CPU_LANES, x += 4 * CPU_LANES)
         FN(lanes4)(&a, x, CPU_LANES, CPU_LANES);
     for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES) {
-        if (f->far)
+        if (f->far == CPU_FAR_ASKED)
             ahead(x, CPU_LANES * (int)sizeof *x);
         FN(lanes1)(&a, x, CPU_LANES);
     }
@@ -110,7 +112,8 @@ CPU_INLINE void FN(few_rows)(const void *const *rows, int nrows, STATE *restrict
     }
 }
 
-#ifdef ANY_ORDER
+#if defined(ANY_ORDER) && !defined(MANY_ROWS)
+#define MANY_ROWS FN(many_rows)
 CPU_INLINE void FN(many_rows)(const void *const *rows, STATE *restrict s, int64_t n, int64_t cap,
                               int fresh)
 {
@@ -132,7 +135,7 @@ CPU_INLINE void FN(next_rows)(const void *const *rows, int nrows, STATE *restric
 {
 #ifdef ANY_ORDER
     if (nrows >= CPU_SWEEP_ROWS)
-        FN(many_rows)(rows, s, n, cap, fresh);
+        MANY_ROWS(rows, s, n, cap, fresh);
     else
 #endif
         if (nrows >= 4)
@@ -179,5 +182,7 @@ static const cpu_reducer FN(reducer) = {
     .begins = 1,
 };
 #undef STATE_BYTES
+#undef INNER
+#undef MANY_ROWS
 #undef ANY_ORDER
 #undef OP

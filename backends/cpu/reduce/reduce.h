@@ -22,6 +22,10 @@ enum {
     CPU_STATE_BYTES = 32    /* largest state of one real: four planes of 8 bytes */
 };
 
+/* Where the elements of a fold are: in a cache; in memory, of which processors see enough ahead by themselves
+ * where they are read in order; or in memory, what follows being asked for. */
+enum { CPU_FAR_NOT = 0, CPU_FAR_SEEN, CPU_FAR_ASKED };
+
 /* States lie in planes: component p of the state of real j is element p*cap + j. */
 typedef struct {
     void *state;
@@ -29,7 +33,7 @@ typedef struct {
     int64_t comps;       /* reals of an element: 2 for complex, else 1 */
     int64_t done;        /* elements already folded into each state */
     int64_t pos, weight; /* position of the first element or row, and from one to the next */
-    int far;             /* inner: elements come from memory and not from a cache */
+    int far;             /* inner: CPU_FAR_* */
     int fresh;           /* sweep: states hold nothing yet, not even the beginning */
 } cpu_fold;
 

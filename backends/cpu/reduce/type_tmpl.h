@@ -64,10 +64,18 @@
 #ifdef HAS_ARG
 #define OP argmax
 #define IS_MAX 1
+#define BEST CPU_CAT(CPU_CAT(max, TNAME), best)
+#define BEST_STEP CPU_CAT(CPU_CAT(max, TNAME), STEP)
 #include "reduce/arg_tmpl.h"
+#undef BEST
+#undef BEST_STEP
 #define OP argmin
 #define IS_MAX 0
+#define BEST CPU_CAT(CPU_CAT(min, TNAME), best)
+#define BEST_STEP CPU_CAT(CPU_CAT(min, TNAME), STEP)
 #include "reduce/arg_tmpl.h"
+#undef BEST
+#undef BEST_STEP
 #endif
 
 #ifdef IS_SMALL
