@@ -292,6 +292,7 @@ static PyObject *layout(PyObject *module, PyObject *x)
 }
 
 PyMethodDef py_expr_methods[] = {{"_traced_type", set_traced, METH_O, NULL},
+                                 PY_METHOD("_signature", py_call_signature),
                                  PY_METHOD("_expr_make", expr_make),
                                  PY_METHOD("_expr_run", expr_run),
                                  {"_expr_reason", expr_reason, METH_NOARGS, NULL},
