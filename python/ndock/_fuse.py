@@ -305,7 +305,7 @@ def _real(x: Any) -> Any:
 
 class _Entry:
     """What is known of one signature."""
-    __slots__ = ("reason", "expr", "sources", "plain", "n_out", "rebuild", "by_shape")
+    __slots__ = ("reason", "expr", "sources", "plain", "n_out", "single", "rebuild", "by_shape")
 
     def __init__(self, reason: str = "") -> None:
         self.reason = reason  # "": it is fused
@@ -314,6 +314,7 @@ class _Entry:
         self.sources: list[Any] = []
         self.plain = False  # the inputs are the Arrays as they come
         self.n_out = 0
+        self.single = False  # what it returns is the expression's one result
         self.rebuild: Any = None
 
     def inputs(self, arrays: list[Any]) -> list[Any]:
@@ -340,6 +341,7 @@ class _Fused:
         self._epilogues = epilogues
         self._max = max_signatures
         self._entries: dict[Any, _Entry] = {}
+        self._known: dict[Any, tuple[Any, ...]] = {}  # of _entries, those whose latest run was one of loops alone
         self.fused_reason = ""
 
     @property
@@ -349,12 +351,18 @@ class _Fused:
     def clear(self) -> None:
         """Forgets all traces: after a change of what the function uses besides its arguments."""
         self._entries.clear()
+        self._known.clear()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         import functools
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.fused_reason = ""
+        result = _ndock._expr_call(self._known, args, kwargs, self)
+        return self._call(args, kwargs) if result is NotImplemented else result
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
         try:
             signature, arrays = _ndock._signature(args, kwargs)
             entry = self._entries.get(signature)
@@ -374,6 +382,8 @@ class _Fused:
         if entry.expr is not None:
             results = _ndock._expr_run(entry.expr, inputs, entry.n_out, self._epilogues)
             self.fused_reason = _ndock._expr_reason()
+            if entry.plain and not self.fused_reason and self._entries.get(signature) is entry:
+                self._known[signature] = (entry.expr, entry.n_out, self._epilogues, None if entry.single else entry.rebuild)
         return entry.rebuild(results, inputs)
 
     def _eager(self, reason: str, args: Any, kwargs: Any) -> Any:
@@ -390,7 +400,9 @@ class _Fused:
             top.by_shape[tuple([a.shape for a in arrays])] = entry
             return
         if len(self._entries) >= self._max:
-            self._entries.pop(next(iter(self._entries)))
+            oldest = next(iter(self._entries))
+            self._entries.pop(oldest)
+            self._known.pop(oldest, None)
         self._entries[signature] = entry
 
     def _trace(self, signature: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
@@ -402,6 +414,7 @@ class _Fused:
             entry = _Entry()
             entry.rebuild = _rebuilder(result, outputs)
             entry.sources, entry.n_out = trace.sources, len(outputs)
+            entry.single = isinstance(result, _Traced) and bool(outputs)
             entry.plain = trace.sources == list(range(len(arrays)))
             if outputs:
                 entry.expr = _ndock._expr_make(trace.nodes, tuple(outputs))

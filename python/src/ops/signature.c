@@ -147,3 +147,61 @@ PyObject *py_call_signature(PyObject *module, PyObject *const *args, Py_ssize_t 
         PyMem_Free(s.word);
     return r;
 }
+
+/* ---- calls that are known ---- */
+/* A known call: (expression, how many results, with epilogues, function that makes the result of the
+ * tuples of results and inputs; None: it is the one result) */
+static PyObject *run_known(py_state *st, PyObject *known, PyObject *arrays)
+{
+    PyObject *rebuild = PyTuple_GetItem(known, 3);
+    PyObject *results =
+        py_expr_run(st, PyTuple_GetItem(known, 0), arrays, PyLong_AsLong(PyTuple_GetItem(known, 1)),
+                    PyTuple_GetItem(known, 2) == Py_True);
+    if (!results)
+        return NULL;
+    PyObject *r = rebuild == Py_None ? Py_NewRef(PyTuple_GetItem(results, 0))
+                                     : PyObject_CallFunctionObjArgs(rebuild, results, arrays, NULL);
+    Py_DECREF(results);
+    return r;
+}
+
+/* The result, which is taken over, once the wrapper has the reason of the run. */
+static PyObject *with_reason(PyObject *result, PyObject *wrapper)
+{
+    PyObject *text = py_from_text(nd_expr_reason());
+    if (text && PyObject_SetAttrString(wrapper, "fused_reason", text) == 0) {
+        Py_DECREF(text);
+        return result;
+    }
+    Py_XDECREF(text);
+    Py_DECREF(result);
+    return NULL;
+}
+
+/* (dict of known calls by signature, args, kwargs, wrapper): the call's result; NotImplemented: it is not
+ * known, and ndock/_fuse.py sees to it. The wrapper gets a reason where there is one. */
+PyObject *py_expr_call(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 4 || !PyDict_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError, "a dict and the arguments of a call are needed");
+    PyObject *made = py_call_signature(module, args + 1, 2);
+    if (!made) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))
+            return NULL;
+        PyErr_Clear();
+        return Py_NewRef(Py_NotImplemented);
+    }
+    PyObject *known = PyDict_GetItemWithError(args[0], PyTuple_GetItem(made, 0)), *r = NULL;
+    if (known) {
+        Py_INCREF(known); /* another thread may forget it meanwhile */
+        r = run_known(py_state_of(module), known, PyTuple_GetItem(made, 1));
+        Py_DECREF(known);
+        if (r && nd_expr_reason()[0])
+            r = with_reason(r, args[3]);
+    } else if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        r = Py_NewRef(Py_NotImplemented);
+    }
+    Py_DECREF(made);
+    return r;
+}
