@@ -57,7 +57,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/conv/tap_tmpl.h %reldir%/conv/weight.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
-  %reldir%/elementwise/divide.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
+  %reldir%/elementwise/divide.h %reldir%/elementwise/arith_tmpl.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
   %reldir%/elementwise/functions.h %reldir%/elementwise/lanes.h %reldir%/elementwise/loops_tmpl.h \
   %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/fftw.c %reldir%/fft/fftw.h %reldir%/host/choice.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
   %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/odd_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
@@ -81,7 +81,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/attention/rows_tmpl.h %reldir%/neural/dropout.c %reldir%/neural/entropy.c %reldir%/neural/rope.c \
   %reldir%/norm/grad.c %reldir%/norm/lines.h %reldir%/norm/norm.c %reldir%/norm/norm.h %reldir%/norm/plan.h %reldir%/norm/rows.c \
   %reldir%/norm/tiles.c %reldir%/norm/weights.c \
-  %reldir%/program/compile.c %reldir%/program/program.h %reldir%/program/rows.c %reldir%/program/run.c \
+  %reldir%/program/compile.c %reldir%/program/program.h %reldir%/program/rows.c %reldir%/program/run.c %reldir%/program/scalars.c \
   %reldir%/pool/frame.c %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
   %reldir%/pool/unfold.c \
   %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/quant.c %reldir%/quant/quant.h \

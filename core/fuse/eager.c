@@ -72,6 +72,7 @@ nd_status nd__fuse_eager(nd_fusing *run, const int32_t *roots, int32_t n)
 {
     bool had[ND_EXPR_MAX_NODES];
     nd_status status = ND_OK;
+    nd__fuse_record_drop(run);
     nd__fuse_need(run, roots, n);
     for (int32_t i = 0; i < run->expr->n; i++)
         had[i] = run->value[i].array != NULL;

@@ -27,6 +27,7 @@ void nd_expr_release(nd_expr *expr)
         return;
     for (int32_t i = 0; i < expr->n; i++)
         free(expr->node[i].axes);
+    nd__fuse_plans_release(expr);
     free(expr->node);
     free(expr);
 }

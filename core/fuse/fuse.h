@@ -29,9 +29,11 @@ typedef struct {
     nd_scalar scalar;
 } nd_expr_node;
 
+typedef struct nd_fuse_plan nd_fuse_plan;
 struct nd_expr {
     atomic_int refs;
     atomic_bool used;
+    nd_fuse_plan *plans; /* of earlier runs; under the lock of loops.c */
     int32_t n, room, n_in, n_out, n_levels;
     nd_expr_node *node;
     int32_t out[ND_EXPR_MAX_RESULTS];
@@ -64,7 +66,7 @@ typedef struct {
 } nd_fuse_value;
 
 typedef struct {
-    const nd_expr *expr;
+    nd_expr *expr;
     const char *name; /* of the function, for errors */
     const nd_arg *args;
     nd_device *device;
@@ -73,8 +75,9 @@ typedef struct {
     nd_fuse_shape *shape;
     int32_t n_shapes;
     bool eager;
-    bool epilogues;   /* products may take what follows them */
-    bool dst_checked; /* the shapes and dtypes of all destinations are right */
+    bool epilogues;       /* products may take what follows them */
+    bool dst_checked;     /* the shapes and dtypes of all destinations are right */
+    nd_fuse_plan *record; /* what is being done; NULL: it is not recorded */
 } nd_fusing;
 
 #define ND_FUSE_MAX_INSTRUCTIONS 768
@@ -120,6 +123,15 @@ nd_status nd__fuse_loop_get(nd_device *device, const nd_fuse_program *p, nd_fuse
                             const ndp_kernel **kernel, const char **why);
 void nd__fuse_loop_retain(nd_fuse_loop *loop);
 void nd__fuse_loop_release(nd_fuse_loop *loop);
+/* The record of a loop stays for who holds it (NULL ok), though the loop itself may be discarded. */
+void nd__fuse_loop_hold(nd_fuse_loop *loop);
+void nd__fuse_loop_unhold(nd_fuse_loop *loop);
+void nd__fuse_lock(void);
+void nd__fuse_unlock(void);
+/* Under the lock: whether the cache has it still; a reference more, as by nd__fuse_loop_get. */
+bool nd__fuse_loop_cached(const nd_fuse_loop *loop);
+void nd__fuse_loop_use(nd_fuse_loop *loop);
+const ndp_kernel *nd__fuse_loop_kernel(const nd_fuse_loop *loop);
 void nd__fuse_count_run(bool fused);
 void nd__fork_fuse(nd_fork now);
 
@@ -135,6 +147,22 @@ nd_status nd__fuse_apart(nd_fusing *run, int32_t node);
 /* An array for a node's result: its destination, where it may be written now, else a new one. */
 nd_status nd__fuse_result(nd_fusing *run, int32_t node, const nd_array **out, bool *owned);
 
+/* ---- plan.c: runs remembered ---- */
+/* The plan of an earlier run with such arguments, with its loops; NULL: there is none. */
+nd_fuse_plan *nd__fuse_plan_find(nd_fusing *run);
+/* Runs by the plan, and gives it back. */
+nd_status nd__fuse_play(nd_fusing *run, nd_fuse_plan *plan, nd_array **out);
+void nd__fuse_plans_release(nd_expr *e);
+/* What is done from begin to end is one; steps that none can have drop it. Nothing to do where it is
+ * not recorded. */
+void nd__fuse_record_begin(nd_fusing *run);
+void nd__fuse_record_end(nd_fusing *run);
+void nd__fuse_record_drop(nd_fusing *run);
+void nd__fuse_record_loop(nd_fusing *run, const nd_fuse_program *p, nd_fuse_loop *loop,
+                          const ndp_call *call, const nd_array *const *result);
+void nd__fuse_record_apart(nd_fusing *run, int32_t node);
+void nd__fuse_record_release(nd_fusing *run, int32_t node);
+
 /* ---- product.c ---- */
 /* A product of matrices whose operands have their arrays; with the run's epilogues also what follows
  * it, whose last node then has its array. */
@@ -145,6 +173,9 @@ nd_status nd__fuse_product(nd_fusing *run, int32_t node);
 nd_status nd__fuse_check_destinations(nd_fusing *run, int32_t level);
 /* What the nodes are before anything is computed. */
 void nd__fuse_take_arguments(nd_fusing *run);
+/* The results as new references; the run's own ones end. */
+nd_status nd__fuse_hand_results(const nd_fusing *run, nd_array **out);
+void nd__fuse_release_values(nd_fusing *run);
 /* The reason of this thread's run not to be one of loops alone; the first one stays. */
 void nd__fuse_reason(const char *fmt, ...) ND_PRINTF(1, 2);
 

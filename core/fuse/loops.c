@@ -13,8 +13,10 @@ struct nd_fuse_loop {
     const ndp_kernel *kernel; /* NULL: the plug-in cannot */
     char *why;
     uint64_t hash;
-    atomic_int refs; /* the cache's, and one of each run that uses it now */
-    bool made;       /* kernel or why is there */
+    atomic_int refs;  /* the cache's, and one of each run that uses it now */
+    atomic_int holds; /* of this record: one of all refs, and those of plans */
+    bool made;        /* kernel or why is there */
+    bool cached;      /* under the lock */
     uint32_t n_words;
     int32_t word[];
 };
@@ -98,8 +100,20 @@ static void discard(void *loop)
             nd__drain(l->device, "expr_cache");
         l->device->fused.discard(l->device->dev, l->kernel);
     }
-    free(l->why);
-    free(l);
+    nd__fuse_loop_unhold(l);
+}
+
+void nd__fuse_loop_hold(nd_fuse_loop *loop)
+{
+    atomic_fetch_add_explicit(&loop->holds, 1, memory_order_relaxed);
+}
+
+void nd__fuse_loop_unhold(nd_fuse_loop *loop)
+{
+    if (!loop || !nd__last(&loop->holds))
+        return;
+    free(loop->why);
+    free(loop);
 }
 
 void nd__fuse_loop_retain(nd_fuse_loop *loop)
@@ -123,6 +137,7 @@ static nd_fuse_loop *take_oldest(void)
         at = &(*at)->chain;
     *at = l->chain;
     unlink_use(l);
+    l->cached = false;
     stats.programs--;
     return l;
 }
@@ -186,6 +201,7 @@ static nd_status new_loop(nd_device *d, uint64_t hash, const int32_t *word, uint
     l->n_words = n;
     memcpy(l->word, word, n * sizeof *word);
     atomic_init(&l->refs, 2);
+    atomic_init(&l->holds, 1);
     *out = l;
     return ND_OK;
 }
@@ -200,6 +216,7 @@ static void forget(nd_fuse_loop *l)
         return; /* another thread's cache_clear */
     *at = l->chain;
     unlink_use(l);
+    l->cached = false;
     stats.programs--;
     atomic_fetch_sub(&l->refs, 1);
 }
@@ -242,6 +259,7 @@ static nd_status look_up(nd_device *d, const int32_t *word, uint32_t n, nd_fuse_
         buckets[hash % BUCKETS] = l;
         stats.programs++;
         stats.misses++;
+        l->cached = true;
     }
     if (status == ND_OK)
         link_use(l);
@@ -274,6 +292,35 @@ nd_status nd__fuse_loop_get(nd_device *device, const nd_fuse_program *p, nd_fuse
     *kernel = l->kernel;
     *why = l->why;
     return ND_OK;
+}
+
+/* ---- for plans ---- */
+void nd__fuse_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void nd__fuse_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+bool nd__fuse_loop_cached(const nd_fuse_loop *loop)
+{
+    return loop->cached;
+}
+
+void nd__fuse_loop_use(nd_fuse_loop *loop)
+{
+    atomic_fetch_add_explicit(&loop->refs, 1, memory_order_relaxed);
+    unlink_use(loop);
+    link_use(loop);
+    stats.hits++;
+}
+
+const ndp_kernel *nd__fuse_loop_kernel(const nd_fuse_loop *loop)
+{
+    return loop->kernel;
 }
 
 /* ---- what users see ---- */

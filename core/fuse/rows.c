@@ -360,6 +360,7 @@ static nd_status call_rows(rows *r, operands *o, bool *done)
     if (kernel && d->fused.takes(d->dev, kernel, &call) == NDP_OK) {
         status = nd__fuse_call(d, loop, kernel, &call);
         *done = status == ND_OK;
+        nd__fuse_record_loop(r->run, p, loop, &call, o->result);
     }
     nd__fuse_loop_release(loop);
     return status;

@@ -175,8 +175,10 @@ static nd_status run_stages(nd_fusing *run, int32_t level)
 static nd_status run_apart(nd_fusing *run, int32_t level)
 {
     for (int32_t i = 0; i < run->expr->n; i++)
-        if (run->expr->node[i].level == level && nd__node_is_apart(&run->expr->node[i]))
+        if (run->expr->node[i].level == level && nd__node_is_apart(&run->expr->node[i])) {
             ND_RETURN_IF(nd__fuse_apart(run, i));
+            nd__fuse_record_apart(run, i);
+        }
     return ND_OK;
 }
 
@@ -190,6 +192,7 @@ static void release_arrays(nd_fusing *run, int32_t level)
         v->array = NULL;
         v->owned = false;
         v->wanted = false;
+        nd__fuse_record_release(run, i);
     }
 }
 
@@ -221,7 +224,7 @@ static nd_status check_result(const nd_fusing *run, int32_t i)
 }
 
 /* A node that is a result twice is one array; an argument is copied. */
-static nd_status hand_results(nd_fusing *run, nd_array **out)
+nd_status nd__fuse_hand_results(const nd_fusing *run, nd_array **out)
 {
     for (int32_t i = 0; i < run->expr->n_out; i++) {
         const nd_fuse_value *v = &run->value[run->expr->out[i]];
@@ -283,12 +286,17 @@ static nd_status check_counts(const char *op, const nd_expr *e, int n_args, int 
     return ND_OK;
 }
 
-static nd_status run_with(nd_fusing *run, const nd_expr_opts *o, nd_array **out)
+void nd__fuse_release_values(nd_fusing *run)
+{
+    for (int32_t i = 0; i < run->expr->n; i++)
+        if (run->value[i].owned)
+            nd_release((nd_array *)run->value[i].array);
+}
+
+/* Without a plan; what it does is made one. */
+static nd_status run_anew(nd_fusing *run, nd_array **out)
 {
     const nd_expr *e = run->expr;
-    nd_scope scope;
-    ND_RETURN_IF(choose_device(run));
-    ND_RETURN_IF(nd__scope_enter(run->name, run->device, o->stream, &scope));
     run->value = malloc((size_t)e->n * (sizeof *run->value + sizeof *run->shape));
     nd_status status = run->value ? (nd_status)ND_OK
                                   : nd__fail(ND_ERR_MEMORY, run->name, -1,
@@ -296,14 +304,27 @@ static nd_status run_with(nd_fusing *run, const nd_expr_opts *o, nd_array **out)
     if (status == ND_OK) {
         run->shape = (nd_fuse_shape *)(void *)(run->value + e->n);
         nd__fuse_take_arguments(run);
+        nd__fuse_record_begin(run);
         status = run_levels(run);
         if (status == ND_OK)
-            status = out ? hand_results(run, out) : write_results(run);
-        for (int32_t i = 0; i < e->n; i++)
-            if (run->value[i].owned)
-                nd_release((nd_array *)run->value[i].array);
+            status = out ? nd__fuse_hand_results(run, out) : write_results(run);
+        nd__fuse_release_values(run);
+        if (status == ND_OK)
+            nd__fuse_record_end(run);
+        else
+            nd__fuse_record_drop(run);
     }
     free(run->value);
+    return status;
+}
+
+static nd_status run_with(nd_fusing *run, const nd_expr_opts *o, nd_array **out)
+{
+    nd_scope scope;
+    ND_RETURN_IF(choose_device(run));
+    ND_RETURN_IF(nd__scope_enter(run->name, run->device, o->stream, &scope));
+    nd_fuse_plan *plan = nd__fuse_plan_find(run);
+    nd_status status = plan ? nd__fuse_play(run, plan, out) : run_anew(run, out);
     nd__scope_leave(&scope);
     if (run->eager)
         nd__fuse_count_run(false);

@@ -130,6 +130,7 @@ static nd_status run_loop(nd_fusing *run, nd_fuse_program *p, operands *o, const
         call.n_scalar = p->n_scalar;
         call.scalar = p->scalar;
         status = nd__fuse_call(run->device, loop, kernel, &call);
+        nd__fuse_record_loop(run, p, loop, &call, o->result);
         *why = NULL;
     } else {
         nd__fuse_reason("%s: %s", run->device->name, *why);
@@ -155,7 +156,11 @@ static nd_status by_loop(nd_fusing *run, const int32_t *roots, int32_t n, nd_fus
         return ND_OK;
     }
     ND_RETURN_IF(make_results(run, roots, n, &o));
-    nd_status status = o.result[0]->size ? run_loop(run, p, &o, why) : (nd_status)ND_OK;
+    nd_status status = ND_OK;
+    if (o.result[0]->size)
+        status = run_loop(run, p, &o, why);
+    else
+        nd__fuse_record_drop(run);
     for (int32_t i = 0; i < n; i++) {
         if (status == ND_OK && !*why)
             nd__fuse_take(run, roots[i], o.result[i], o.owned[i]);

@@ -43,18 +43,36 @@ static uint32_t operands(const nd_node *node)
                                         : 0;
 }
 
-static bool operand(const nd_node *node, uint32_t i, span *out, bool *writes)
+/* NULL: a scalar. */
+static const ndp_mem *mem_of(const nd_node *node, uint32_t i)
 {
+    return node->kind != ND_NODE_COPY ? view_of(node, i)->mem : i ? node->dst : node->src;
+}
+
+static uint32_t first_written(const nd_node *node)
+{
+    return node->kind == ND_NODE_COPY ? 1 : node->call.n_in;
+}
+
+static bool writes(const nd_node *node, uint32_t i)
+{
+    return i >= first_written(node);
+}
+
+/* Whether the operand lies in the block's memory, and then where. Most do not, and their extents are not
+ * looked at. */
+static bool operand_meets(const nd_node *node, uint32_t i, const span *block, span *out)
+{
+    if (mem_of(node, i) != block->mem)
+        return false;
     if (node->kind == ND_NODE_COPY) {
         const int64_t at = (int64_t)(i ? node->dst_offset : node->src_offset);
-        *out = (span){i ? node->dst : node->src, at, at + (int64_t)node->nbytes};
-        *writes = i == 1;
-        return true;
+        *out = (span){block->mem, at, at + (int64_t)node->nbytes};
+    } else {
+        const ndp_view *v = view_of(node, i);
+        *out = span_of(v->mem, v->offset_bytes, v->dtype, v->ndim, v->shape, v->stride);
     }
-    const ndp_view *v = view_of(node, i);
-    *out = span_of(v->mem, v->offset_bytes, v->dtype, v->ndim, v->shape, v->stride);
-    *writes = i >= node->call.n_in;
-    return v->mem != NULL;
+    return meet(*out, *block);
 }
 
 static void set_operand(nd_node *node, uint32_t i, ndp_mem *mem, int64_t offset)
@@ -94,15 +112,14 @@ static nd_status find_uses_in(const nd_node *node, uint32_t segment, uint32_t nu
     const span whole = span_of_array(a->array);
     for (uint32_t i = 0; i < operands(node); i++) {
         span s;
-        bool writes;
-        if (!operand(node, i, &s, &writes) || !meet(s, whole))
+        if (!operand_meets(node, i, &whole, &s))
             continue;
         if (s.low < whole.low || s.high > whole.high)
             return nd__fail(ND_ERR_ARGUMENT, "graph_arg", 1,
                             "operation %u (%s) uses memory across the array's ends; name the "
                             "whole array that it is a part of",
                             (unsigned)number, node->name);
-        a->writes |= writes;
+        a->writes |= writes(node, i);
         ND_RETURN_IF(add_use(
             a, (nd_graph_use){segment, number, i, offset_of(node, i) - nd__byte_offset(a->array)}));
     }
@@ -201,14 +218,14 @@ static nd_status check_apart(const nd_graph *g, const nd_graph_argument *to, con
     for (uint32_t s = 0; s < g->n; s++) {
         const nd_tape *t = nd__segment_tape(&g->segment[s]);
         for (uint32_t n = 0; n < t->n; n++)
-            for (uint32_t i = 0; i < operands(t->node[n]); i++) {
+            for (uint32_t i = to->writes ? 0 : first_written(t->node[n]); i < operands(t->node[n]);
+                 i++) {
                 span other;
-                bool writes;
-                if (operand(t->node[n], i, &other, &writes) && (writes || to->writes) &&
-                    meet(other, whole) && !is_use(to, s, n, i))
+                if (operand_meets(t->node[n], i, &whole, &other) && !is_use(to, s, n, i))
                     return nd__fail(ND_ERR_ARGUMENT, "graph_set_arg", 2,
                                     "the array shares memory with what operation %u (%s) %s",
-                                    (unsigned)n, t->node[n]->name, writes ? "writes" : "reads");
+                                    (unsigned)n, t->node[n]->name,
+                                    writes(t->node[n], i) ? "writes" : "reads");
             }
     }
     return ND_OK;

@@ -241,27 +241,6 @@ def _view_of(array: Any, key: Any) -> Any:
 
 
 # ---- arguments and results: Arrays and scalars in tuples, lists and dicts ----
-def _flatten(x: Any, key: list[Any], arrays: list[Any]) -> None:
-    """Appends to key what makes one signature, and the Arrays of x to arrays."""
-    if isinstance(x, _ndock.Array):
-        arrays.append(x)
-        key.append((x.dtype, x.ndim, x.device))
-    elif isinstance(x, (tuple, list)):
-        key.append((type(x), len(x)))
-        for part in x:
-            _flatten(part, key, arrays)
-    elif isinstance(x, dict):
-        key.append((dict, tuple(x)))
-        for part in x.values():
-            _flatten(part, key, arrays)
-    elif isinstance(x, (float, complex)):
-        key.append((type(x), repr(x)))  # tells 0.0 from -0.0, and a NaN is like itself
-    elif isinstance(x, _Traced):
-        raise _NotFusable("it is called while another function is traced")
-    else:
-        key.append((type(x), x))
-
-
 def _stand_ins(x: Any, trace: _Trace, arrays: list[Any]) -> Any:
     """x with stand-ins for its Arrays, which are appended to arrays."""
     if isinstance(x, _ndock.Array):
@@ -277,28 +256,39 @@ def _stand_ins(x: Any, trace: _Trace, arrays: list[Any]) -> Any:
     return x
 
 
-def _plan_result(x: Any, outputs: list[int]) -> Any:
-    """A function of the expression's results and inputs that gives x again, and the nodes that it needs as results."""
+def _plan_result(x: Any, outputs: list[int], known: list[Any]) -> str:
+    """A Python expression of the expression's results and inputs that gives x again, with objects of known, to which it
+    appends; and, to outputs, the nodes that it needs as results."""
     if isinstance(x, _Traced):
         if x._trace.nodes[x._node][0] == "input":
             place = [i for i, node in enumerate(x._trace.nodes[:x._node + 1]) if node[0] == "input"].index(x._node)
-            return lambda results, inputs: inputs[place]
+            return f"inputs[{place}]"
         if x._node not in outputs:
             outputs.append(x._node)
-        at = outputs.index(x._node)
-        return lambda results, inputs: results[at]
+        return f"results[{outputs.index(x._node)}]"
     if isinstance(x, (tuple, list)):
-        parts = [_plan_result(part, outputs) for part in x]
-        kind = type(x)
-        if hasattr(x, "_fields"):
-            return lambda results, inputs: kind(*[p(results, inputs) for p in parts])
-        return lambda results, inputs: kind([p(results, inputs) for p in parts])
+        parts = "".join([_plan_result(part, outputs, known) + ", " for part in x])
+        if type(x) is list:
+            return f"[{parts}]"
+        return f"({parts})" if type(x) is tuple else f"{_known(type(x), known)}" + \
+            (f"({parts})" if hasattr(x, "_fields") else f"([{parts}])")
     if isinstance(x, dict):
-        named = {name: _plan_result(part, outputs) for name, part in x.items()}
-        return lambda results, inputs: {name: p(results, inputs) for name, p in named.items()}
+        return "{" + "".join([f"{_known(name, known)}: {_plan_result(part, outputs, known)}, "
+                              for name, part in x.items()]) + "}"
     if isinstance(x, _ndock.Array):
         raise _NotFusable("it returns an Array that is not computed of its arguments alone")
-    return lambda results, inputs: x
+    return _known(x, known)
+
+
+def _known(x: Any, known: list[Any]) -> str:
+    known.append(x)
+    return f"known[{len(known) - 1}]"
+
+
+def _rebuilder(x: Any, outputs: list[int]) -> Any:
+    """The function of the expression's results and inputs that gives x again: written out, since there may be hundreds."""
+    known: list[Any] = []
+    return eval(f"lambda results, inputs: {_plan_result(x, outputs, known)}", {"known": known})
 
 
 def _real(x: Any) -> Any:
@@ -315,7 +305,7 @@ def _real(x: Any) -> Any:
 
 class _Entry:
     """What is known of one signature."""
-    __slots__ = ("reason", "expr", "sources", "plain", "n_out", "rebuild", "by_shape")
+    __slots__ = ("reason", "expr", "sources", "plain", "n_out", "single", "rebuild", "by_shape")
 
     def __init__(self, reason: str = "") -> None:
         self.reason = reason  # "": it is fused
@@ -324,6 +314,7 @@ class _Entry:
         self.sources: list[Any] = []
         self.plain = False  # the inputs are the Arrays as they come
         self.n_out = 0
+        self.single = False  # what it returns is the expression's one result
         self.rebuild: Any = None
 
     def inputs(self, arrays: list[Any]) -> list[Any]:
@@ -350,6 +341,7 @@ class _Fused:
         self._epilogues = epilogues
         self._max = max_signatures
         self._entries: dict[Any, _Entry] = {}
+        self._known: dict[Any, tuple[Any, ...]] = {}  # of _entries, those whose latest run was one of loops alone
         self.fused_reason = ""
 
     @property
@@ -359,28 +351,29 @@ class _Fused:
     def clear(self) -> None:
         """Forgets all traces: after a change of what the function uses besides its arguments."""
         self._entries.clear()
+        self._known.clear()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         import functools
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        key: list[Any] = []
-        arrays: list[Any] = []
+        self.fused_reason = ""
+        result = _ndock._expr_call(self._known, args, kwargs, self)
+        return self._call(args, kwargs) if result is NotImplemented else result
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
         try:
-            _flatten(args, key, arrays)
-            if kwargs:
-                _flatten(kwargs, key, arrays)
-            if not arrays:
-                raise _NotFusable("no argument is an Array")
-            signature = tuple(key)
+            signature, arrays = _ndock._signature(args, kwargs)
             entry = self._entries.get(signature)
-        except (_NotFusable, TypeError) as e:
+        except TypeError as e:
             return self._eager(str(e), args, kwargs)
         if entry is not None and entry.by_shape is not None:
             shapes = tuple([a.shape for a in arrays])
             entry = entry.by_shape.get(shapes)
         if entry is None:
+            if not arrays:
+                return self._eager("no argument is an Array", args, kwargs)
             return self._trace(signature, arrays, args, kwargs)
         if entry.reason:
             return self._eager(entry.reason, args, kwargs)
@@ -389,6 +382,8 @@ class _Fused:
         if entry.expr is not None:
             results = _ndock._expr_run(entry.expr, inputs, entry.n_out, self._epilogues)
             self.fused_reason = _ndock._expr_reason()
+            if entry.plain and not self.fused_reason and self._entries.get(signature) is entry:
+                self._known[signature] = (entry.expr, entry.n_out, self._epilogues, None if entry.single else entry.rebuild)
         return entry.rebuild(results, inputs)
 
     def _eager(self, reason: str, args: Any, kwargs: Any) -> Any:
@@ -405,7 +400,9 @@ class _Fused:
             top.by_shape[tuple([a.shape for a in arrays])] = entry
             return
         if len(self._entries) >= self._max:
-            self._entries.pop(next(iter(self._entries)))
+            oldest = next(iter(self._entries))
+            self._entries.pop(oldest)
+            self._known.pop(oldest, None)
         self._entries[signature] = entry
 
     def _trace(self, signature: Any, arrays: list[Any], args: Any, kwargs: Any) -> Any:
@@ -415,8 +412,9 @@ class _Fused:
             result = self._function(*_stand_ins(args, trace, made), **_stand_ins(kwargs, trace, made))
             outputs: list[int] = []
             entry = _Entry()
-            entry.rebuild = _plan_result(result, outputs)
+            entry.rebuild = _rebuilder(result, outputs)
             entry.sources, entry.n_out = trace.sources, len(outputs)
+            entry.single = isinstance(result, _Traced) and bool(outputs)
             entry.plain = trace.sources == list(range(len(arrays)))
             if outputs:
                 entry.expr = _ndock._expr_make(trace.nodes, tuple(outputs))

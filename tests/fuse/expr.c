@@ -239,6 +239,81 @@ static void cache(void)
     nd_expr_release(same);
 }
 
+/* ---- runs like earlier ones ---- */
+/* Runs the two results of x and y, and sees whether they are those. */
+static void both(nd_expr *e, const nd_array *x, const nd_array *y, double first, double second,
+                 const char *what)
+{
+    const nd_arg args[2] = {nd_array_arg(x), nd_array_arg(y)};
+    nd_array *out[2];
+    need(nd_expr_run(e, args, 2, NULL, 2, out));
+    is_row(ND_OK, out[0], ND_F32, 2, (const double[]){first, second}, what);
+    is_row(ND_OK, out[1], ND_F32, 2, (const double[]){first * first, second * second}, what);
+}
+
+static void remembered(void)
+{
+    nd_expr *e = two_results();
+    nd_array *x = row_of(ND_F32, 2, (const double[]){1, 2}),
+             *y = row_of(ND_F32, 2, (const double[]){5, 7}), *wide, *back;
+    const nd_index every_other = nd_range(0, 4, 2),
+                   backwards = nd_range(ND_END_OPEN, ND_END_OPEN, -1);
+    both(e, x, x, 4, 7, "one array twice");
+    both(e, x, x, 4, 7, "again");
+    both(e, x, y, 8, 17, "two arrays after one twice");
+    both(e, y, x, 8, 17, "the same the other way round");
+    both(e, y, y, 28, 52, "another twice");
+    nd_array *four = row_of(ND_F32, 4, (const double[]){1, -1, 3, -1});
+    need(nd_slice(four, &every_other, 1, &wide));
+    need(nd_slice(y, &backwards, 1, &back));
+    both(e, wide, back, 10, 18, "other strides");
+    both(e, x, y, 8, 17, "and those before");
+    nd_expr_stats before = statistics();
+    both(e, wide, back, 10, 18, "other strides again");
+    is_int(statistics().hits, (int64_t)before.hits + 1, "what is remembered counts as a hit");
+    need(nd_expr_cache_clear());
+    both(e, x, y, 8, 17, "after its loop was discarded");
+    is_int(statistics().compiled, 1, "which is compiled again");
+    both(e, x, y, 8, 17, "and remembered");
+    is_int(statistics().compiled, 1, "once");
+    for (int n = 1; n <= 20; n++)
+        run_once(e, ND_F32, 1 + n % 8); /* more than are remembered */
+    both(e, x, y, 8, 17, "after many others");
+    nd_release(four);
+    nd_release(wide);
+    nd_release(back);
+    nd_release(x);
+    nd_release(y);
+    nd_expr_release(e);
+}
+
+/* The results are an argument, the rows' sums, and x over them: a reduction between loops, or rows. */
+static void remembered_with_reductions(void)
+{
+    nd_expr *e;
+    int32_t x, sum, quotient;
+    nd_array *a, *out[3];
+    const nd_reduce_opts all = {.size = sizeof all, .keepdims = 1};
+    need(nd_expr_create(&e));
+    need(nd_expr_input(e, &x));
+    need(nd_expr_reduce(e, ND_OP_sum, x, &all, &sum));
+    need(nd_expr_apply(e, ND_OP_divide, (int32_t[]){x, sum}, 2, 0, &quotient));
+    need(nd_expr_output(e, x));
+    need(nd_expr_output(e, sum));
+    need(nd_expr_output(e, quotient));
+    for (int i = 1; i <= 3; i++) {
+        a = row_of(ND_F32, 2, (const double[]){i, 3 * i});
+        const nd_arg arg = nd_array_arg(a);
+        need(nd_expr_run(e, &arg, 1, NULL, 3, out));
+        ok(out[0] != a, "the argument is copied");
+        is_row(ND_OK, out[0], ND_F32, 2, (const double[]){i, 3 * i}, "the argument");
+        is_row(ND_OK, out[1], ND_F32, 1, (const double[]){4 * i}, "its sum");
+        is_row(ND_OK, out[2], ND_F32, 2, (const double[]){0.25, 0.75}, "and it over that");
+        nd_release(a);
+    }
+    nd_expr_release(e);
+}
+
 /* ---- errors ---- */
 static void building(void)
 {
@@ -361,4 +436,5 @@ static void threads(void)
 
 TAP_MAIN({"values", values}, {"reductions", reductions}, {"products", products},
          {"destinations", destinations}, {"overlap", overlap}, {"cache", cache},
+         {"remembered", remembered}, {"remembered_with_reductions", remembered_with_reductions},
          {"building", building}, {"running", running}, {"too_long", too_long}, {"threads", threads})

@@ -237,12 +237,9 @@ static int same_arrays(const nd_array *got, const nd_array *want)
     return same;
 }
 
-/* Runs it with these values as its results; whether all are what the operations gave. */
-static int random_expr_holds(random_expr *r, const int *outs, int n_out)
+static int random_expr_run(random_expr *r, const int *outs, int n_out)
 {
     nd_array *got[8] = {NULL};
-    for (int i = 0; i < n_out; i++)
-        need(nd_expr_output(r->e, r->node[outs[i]]));
     if (nd_expr_run(r->e, r->arg, r->n_args, NULL, n_out, got) != ND_OK) {
         diag("%s: %s", r->text, nd_last_error()->message);
         return 0;
@@ -257,6 +254,15 @@ static int random_expr_holds(random_expr *r, const int *outs, int n_out)
         nd_release(got[i]);
     }
     return holds;
+}
+
+/* Runs it with these values as its results; whether all are what the operations gave, and again where
+ * the steps of the first run are remembered. */
+static int random_expr_holds(random_expr *r, const int *outs, int n_out)
+{
+    for (int i = 0; i < n_out; i++)
+        need(nd_expr_output(r->e, r->node[outs[i]]));
+    return random_expr_run(r, outs, n_out) && random_expr_run(r, outs, n_out);
 }
 
 /* One random expression of up to `steps` operations; whether it holds. */

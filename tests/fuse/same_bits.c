@@ -104,6 +104,57 @@ static void random_ones(void)
        (unsigned long long)s.compiled, (unsigned long long)s.refused);
 }
 
+/* n elements, the same few again and again. */
+static nd_array *many(nd_dtype dtype, int64_t n)
+{
+    const int64_t few = 4099, times = (n + few - 1) / few;
+    const nd_index first = nd_range(0, n, 1);
+    nd_array *a = random_array(dtype, device, 1, &few), *all = NULL, *r = NULL;
+    need(nd_tile(a, 1, &times, &all));
+    need(nd_slice(all, &first, 1, &r));
+    nd_release(a);
+    nd_release(all);
+    return r;
+}
+
+/* 2*a + b*b/a - 1 of so many elements that the result is written past the cache, also where that does
+ * not begin on a line of it; a is read from its second element on. */
+static void larger_than_cache(void)
+{
+    static const nd_dtype dtypes[] = {ND_F32, ND_F64, ND_BF16};
+    const nd_index behind = nd_range(1, ND_END_OPEN, 1);
+    int failed = 0;
+    for (int k = 0; k < 3; k++) {
+        const int64_t n = ((int64_t)17 << 20) / (int64_t)nd_dtype_size(dtypes[k]), longer = n + 1;
+        nd_array *long_a = many(dtypes[k], longer), *a = NULL, *out = NULL;
+        nd_array *room = NULL, *dst = NULL;
+        random_expr r;
+        random_expr_begin(&r);
+        need(nd_slice(long_a, &behind, 1, &a));
+        add_input(&r, a);
+        add_input(&r, many(dtypes[k], n));
+        add_scalar(&r, nd_float(2));
+        add_scalar(&r, nd_float(1));
+        add_apply(&r, ND_OP_multiply, (const int[]){2, 0}, 2);
+        add_apply(&r, ND_OP_multiply, (const int[]){1, 1}, 2);
+        add_apply(&r, ND_OP_divide, (const int[]){5, 0}, 2);
+        add_apply(&r, ND_OP_add, (const int[]){4, 6}, 2);
+        add_apply(&r, ND_OP_subtract, (const int[]){7, 3}, 2);
+        failed += !random_expr_holds(&r, (const int[]){8}, 1);
+        need(nd_empty(device, dtypes[k], 1, &longer, &room));
+        need(nd_slice(room, &behind, 1, &dst));
+        need(nd_expr_run_into(r.e, r.arg, r.n_args, NULL, 1, (const nd_array *const *)&dst));
+        need(nd_copy(dst, NULL, &out));
+        failed += !same_arrays(out, r.value[8]);
+        nd_release(out);
+        nd_release(dst);
+        nd_release(room);
+        nd_release(long_a);
+        random_expr_end(&r);
+    }
+    ok(failed == 0, "results of 17 MiB: %d differ on %s", failed, nd_device_name(device));
+}
+
 /* A reduction of the last axis; whether the value can be reduced. */
 static int add_row_reduce(random_expr *r, int from, int keepdims)
 {
@@ -179,7 +230,7 @@ static void rows_in_one(void)
         failed += !try_rows(dtypes[i % 4], shapes[i % 9], 1 + i % 3);
         need(nd_expr_statistics(&after));
         may += shapes[i % 9][2] >= (slow ? 1000 : 32) && shapes[i % 9][2] <= 1000;
-        once += shapes[i % 9][2] >= 32 && after.fused_runs - before.fused_runs == 1;
+        once += shapes[i % 9][2] >= 32 && after.fused_runs - before.fused_runs == 2; /* runs */
     }
     ok(failed == 0, "%d expressions over rows on %s", n, nd_device_name(device));
     ok(once >= may || !after.fused_runs, "%d of them in one loop, %d must be", once, may);
@@ -229,11 +280,9 @@ static void quotients(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"every_op", every_op},
-                                     {"every_cast", every_cast},
-                                     {"random", random_ones},
-                                     {"rows", rows_in_one},
-                                     {"quotients", quotients}};
+    static const tap_case cases[] = {{"every_op", every_op},       {"every_cast", every_cast},
+                                     {"random", random_ones},      {"rows", rows_in_one},
+                                     {"large", larger_than_cache}, {"quotients", quotients}};
     char names[256];
     const char *given = getenv("NDOCK_TEST_DEVICES");
     snprintf(names, sizeof names, "%s", given ? given : "cpu sim:0");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A program's text becomes a library: from the kernel cache, or by the compiler. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,16 @@ static int32_t compile(void *arg, ndh_compiled *out)
     return status;
 }
 
-/* The header is part of what was compiled. FNV-1a, for telling versions apart alone. */
-static unsigned long long header_hash(void)
+static unsigned long long header_hash;
+static pthread_once_t hashed = PTHREAD_ONCE_INIT;
+
+/* The header is part of what was compiled. FNV-1a, for telling versions apart alone; once, since it
+ * takes as long as a fifth of all else where the kernel comes from its file. */
+static void hash_header(void)
 {
-    unsigned long long h = 0xcbf29ce484222325u;
+    header_hash = 0xcbf29ce484222325u;
     for (const char *p = cpu_kernel_header; *p; p++)
-        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    return h;
+        header_hash = (header_hash ^ (unsigned char)*p) * 0x100000001b3u;
 }
 
 static int32_t open_code(const job *j, const void *code, uint64_t nbytes, void **library)
@@ -45,7 +49,8 @@ static int32_t open_cached(const job *j, const char *stamp, const ndh_kernel_1 *
     const void *code;
     uint64_t nbytes;
     ndh_code *kept = NULL;
-    snprintf(version, sizeof version, "ndock-cpu %s %016llx", PACKAGE_VERSION, header_hash());
+    pthread_once(&hashed, hash_header);
+    snprintf(version, sizeof version, "ndock-cpu %s %016llx", PACKAGE_VERSION, header_hash);
     ndh_kernel_key key = {.size = sizeof key,
                           .source = j->source,
                           .options = j->options,

@@ -183,6 +183,8 @@ static void chunk(void *ctx, int64_t begin, int64_t end)
         const cpu_blocks_part here = cpu_blocks_here(&w.place);
         do_block(&w, &here);
     }
+    if (plan->stream)
+        ew_stream_end();
 }
 
 /* ---- planning ---- */

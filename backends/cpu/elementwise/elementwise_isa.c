@@ -7,6 +7,22 @@
 #include <immintrin.h>
 #endif
 
+/* 64 bytes, both places aligned so. */
+EW_INLINE void ew_stream_line(char *to, const char *from)
+{
+#if defined(__AVX512F__)
+    _mm512_stream_si512((__m512i *)to, _mm512_load_si512((const __m512i *)from));
+#elif defined(__AVX__)
+    for (int i = 0; i < 64; i += 32)
+        _mm256_stream_si256((__m256i *)(to + i), _mm256_load_si256((const __m256i *)(from + i)));
+#elif defined(__SSE2__)
+    for (int i = 0; i < 64; i += 16)
+        _mm_stream_si128((__m128i *)(to + i), _mm_load_si128((const __m128i *)(from + i)));
+#else
+    memcpy(to, from, 64);
+#endif
+}
+
 #define EW_DTYPE bool
 #define EW_KIND EW_KIND_BOOL
 #define ND_T uint8_t
@@ -248,8 +264,6 @@ static void stream(char *to, const char *from, int64_t nbytes)
 #endif
     }
     memcpy(to + i, from + i, (size_t)(nbytes - i));
-    _mm_sfence(); /* streaming stores are otherwise not ordered before what other threads see next
-                   */
 #else
     memcpy(to, from, (size_t)nbytes);
 #endif
@@ -263,6 +277,10 @@ const ew_isa CPU_ISA_FN(elementwise_isa) = {
         {
 #include <ndock/dtype.def>
         },
+    .arith = {[NDP_F32] = ew_arith_f32,
+              [NDP_F64] = ew_arith_f64,
+              [NDP_F16] = ew_arith_f32,
+              [NDP_BF16] = ew_arith_f32},
     .load_f16 = load_f16,
     .load_bf16 = load_bf16,
     .store_f16 = store_f16,

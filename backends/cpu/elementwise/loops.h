@@ -35,6 +35,31 @@
     EW_WRAP(name, ND_EXPAND_CHOOSE(EW_MASKED_##name, ternary))
 #define EW_MASKED_where ND_EXPAND_BY(masked) /* the one with a bool operand */
 
+/* of arith_tmpl.h, and their rows of its table, */
+#define EW_ARITH_LOOP(name, which, form)                                              \
+    static void EW_FN(CPU_CAT(which, CPU_CAT(form, name)))(char *const *p, int64_t n) \
+    {                                                                                 \
+        EW_FN(which)(ND_NAME(name), p, n, form);                                      \
+    }
+#define EW_ARITH_LOOPS(name)                       \
+    EW_ARITH_LOOP(name, formed, EW_DENSE)          \
+    EW_ARITH_LOOP(name, formed, EW_SCALAR_FIRST)   \
+    EW_ARITH_LOOP(name, formed, EW_SCALAR_SECOND)  \
+    EW_ARITH_LOOP(name, streamed, EW_DENSE)        \
+    EW_ARITH_LOOP(name, streamed, EW_SCALAR_FIRST) \
+    EW_ARITH_LOOP(name, streamed, EW_SCALAR_SECOND)
+#define EW_ARITH_FORM(name, which, form) [form] = EW_FN(CPU_CAT(which, CPU_CAT(form, name)))
+#define EW_ARITH_ROW(name)                                             \
+    {                                                                  \
+        .op = NDP_OP_##name,                                           \
+        .loop = {EW_ARITH_FORM(name, formed, EW_DENSE),                \
+                 EW_ARITH_FORM(name, formed, EW_SCALAR_FIRST),         \
+                 EW_ARITH_FORM(name, formed, EW_SCALAR_SECOND)},       \
+        .streamed = {EW_ARITH_FORM(name, streamed, EW_DENSE),          \
+                     EW_ARITH_FORM(name, streamed, EW_SCALAR_FIRST),   \
+                     EW_ARITH_FORM(name, streamed, EW_SCALAR_SECOND)}, \
+    }
+
 /* then a cell of the table of loops. */
 #define EW_CELL(name, DOMAIN, RESULT, ulp, doc) \
     [NDP_OP_##name] =                           \

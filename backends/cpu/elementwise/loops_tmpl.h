@@ -115,6 +115,9 @@ static void EW_LOOP(nextafter)(char *const *p, int64_t n)
     EW_FN(binary_SAME)(ND_NAME(nextafter), p, n);
 }
 #endif
+#if EW_KIND == EW_KIND_FLOAT
+#include "elementwise/arith_tmpl.h"
+#endif
 #if ND_IS_INT || ND_IS_UINT
 #ifndef EW_EACH_floor_divide
 #define EW_EACH_floor_divide EW_LOOP(floor_divide)

@@ -15,6 +15,7 @@ typedef struct {
     int16_t *stored, *wide;           /* by value: its place; -1: none yet */
     int16_t *spread;                  /* the same of both, of rows' values as many as elements */
     char *of_rows;                    /* by value: it is one for each row */
+    uint64_t repeated, repeated_wide; /* scalars, see cpu_program */
     int32_t last[CPU_PROGRAM_PLACES]; /* by place: the last step that uses it */
     char *why;
     size_t n;
@@ -83,6 +84,14 @@ static int16_t operand_place(compiler *c, int32_t value, int widens, int of_rows
     return *spread;
 }
 
+/* The operand's elements are read one after the other, also if it is a scalar. */
+static void repeat_scalar(compiler *c, int32_t value, int widens)
+{
+    if (is_scalar(c, value))
+        *(widens ? &c->repeated_wide : &c->repeated) |= (uint64_t)1
+                                                        << (value - (int32_t)c->p->n_in);
+}
+
 /* Whether what is computed of these is one value for each row. */
 static int operands_of_rows(const compiler *c, const ndp_instruction *k)
 {
@@ -103,6 +112,7 @@ static int32_t convert(compiler *c, const ndp_instruction *k, int32_t value)
         return REFUSE(c, "the CPU plug-in does not convert dtype %d to %d", (int)k->compute,
                       (int)k->dtype);
     int16_t to = c->stored[value] = new_place(c, ndp_dtype_size(k->dtype));
+    repeat_scalar(c, k->arg[0], 0);
     cpu_step *s = new_step(c, CPU_STEP_CAST, 1, to);
     s->from[0] = c->stored[k->arg[0]];
     s->cast = cast;
@@ -127,6 +137,32 @@ static int32_t reduce(compiler *c, const ndp_instruction *k, int32_t value)
     return NDP_OK;
 }
 
+static const ew_arith *arith_of(const compiler *c, const ndp_instruction *k)
+{
+    const ew_arith *row = c->isa->arith[k->compute];
+    for (int i = 0; row && i < EW_ARITH_OPS; i++)
+        if (row[i].op == k->op)
+            return &row[i];
+    return NULL;
+}
+
+/* The step's loop: one that takes a scalar as it is, or the operation's own. */
+static void choose_loop(compiler *c, const ndp_instruction *k, int widens, cpu_step *s)
+{
+    const ew_arith *arith = arith_of(c, k);
+    const int first = is_scalar(c, k->arg[0]);
+    const int second = s->n > 1 && is_scalar(c, k->arg[1]);
+    if (arith && !(first && second)) {
+        const int form = first ? EW_SCALAR_FIRST : second ? EW_SCALAR_SECOND : EW_DENSE;
+        s->loop = arith->loop[form];
+        s->streamed = arith->streamed[form];
+        return;
+    }
+    s->loop = c->isa->loops[k->compute][k->op];
+    for (int i = 0; i < s->n; i++)
+        repeat_scalar(c, k->arg[i], widens);
+}
+
 static int32_t apply(compiler *c, const ndp_instruction *k, int32_t value)
 {
     static const float ulps[NDP_OP_END] = {
@@ -148,7 +184,7 @@ static int32_t apply(compiler *c, const ndp_instruction *k, int32_t value)
     int16_t to = narrows ? new_place(c, 4) : stored;
     cpu_step *s = new_step(c, CPU_STEP_LOOP, n, to);
     memcpy(s->from, from, sizeof from);
-    s->loop = row[k->op];
+    choose_loop(c, k, widens, s);
     s->of_rows = c->of_rows[value] = (char)of_rows;
     c->stored[value] = stored;
     c->costly |= ulps[k->op] > 0.5f && k->compute >= NDP_F16;
@@ -242,6 +278,9 @@ static int32_t finish(compiler *c, const ndp_kernel **kernel)
     out->slot_bytes = c->widest;
     out->costly = c->costly;
     out->row_in = p->row_in;
+    out->repeated = c->repeated;
+    out->repeated_wide = c->repeated_wide;
+    out->n_repeated = __builtin_popcountll(c->repeated) + __builtin_popcountll(c->repeated_wide);
     for (int32_t i = 0; i < out->n_out; i++) {
         out->out[i] = c->stored[p->out[i]];
         out->row_out |= (uint64_t)c->of_rows[p->out[i]] << i;
@@ -254,8 +293,8 @@ static int32_t finish(compiler *c, const ndp_kernel **kernel)
     }
     find_last_uses(c, out);
     share_buffers(c, out);
-    int64_t least =
-        (int64_t)(out->n_buffers + out->n_in + 2 * out->n_scalar) * c->widest * CPU_PROGRAM_LEAST;
+    int64_t least = (int64_t)(out->n_buffers + out->n_in + out->n_repeated) *
+                    (c->widest * CPU_PROGRAM_LEAST + CPU_PROGRAM_PAD);
     if (least > CPU_PROGRAM_ARENA) {
         free(out);
         return REFUSE(c, "the program has too many values at a time for the CPU's cache");

@@ -12,7 +12,9 @@ enum {
     CPU_PROGRAM_PLACES = 1024,
     CPU_PROGRAM_BLOCK = 2048,     /* elements of a block at most, */
     CPU_PROGRAM_LEAST = 64,       /* and at least */
-    CPU_PROGRAM_CACHE = 24 << 10, /* bytes that the buffers should have together */
+    CPU_PROGRAM_CACHE = 16 << 10, /* bytes of a block that should be in cache together */
+    CPU_PROGRAM_PAD =
+        320, /* between buffers: bytes that differ in 4096 do not wait for each other */
     CPU_PROGRAM_ARENA = 160 << 10 /* and that they have at most */
 };
 
@@ -35,17 +37,20 @@ typedef struct {
     int32_t nbytes;        /* spread: of an element */
     int16_t from[3], to;   /* places */
     ew_loop loop;
+    ew_loop streamed; /* the same, with the result written past the cache; NULL: there is none */
     cpu_cast_fn *cast;
 } cpu_step;
 
 typedef struct {
     ndp_kernel base;
     int32_t n_in, n_scalar, n_out, n_steps, n_places;
-    int32_t n_buffers;                               /* of places that steps write */
-    int32_t slot_bytes;                              /* of a buffer's element */
-    int32_t costly;                                  /* far slower than memory */
-    int16_t out[NDP_PROGRAM_MAX_OUT];                /* places of the results */
-    uint64_t row_in, row_out;                        /* operands with one element for each row */
+    int32_t n_buffers;                /* of places that steps write */
+    int32_t slot_bytes;               /* of a buffer's element */
+    int32_t costly;                   /* far slower than memory */
+    int16_t out[NDP_PROGRAM_MAX_OUT]; /* places of the results */
+    uint64_t row_in, row_out;         /* operands with one element for each row */
+    uint64_t repeated, repeated_wide; /* scalars that steps read as often as there are elements */
+    int32_t n_repeated;               /* buffers for these */
     int16_t wide_of_scalar[NDP_PROGRAM_MAX_SCALARS]; /* -1: not wanted */
     int32_t scalar_dtype[NDP_PROGRAM_MAX_SCALARS];
     int16_t *buffer; /* by place: which one it has; -1: an input's or a scalar's own */
@@ -75,6 +80,17 @@ static inline void cpu_step_do(const cpu_step *s, const ew_isa *isa, char *const
                                                      (const float *)(void *)p[0], n);
     }
 }
+
+/* scalars.c */
+/* Scalars as elements, as they are stored and as float. */
+typedef struct {
+    _Alignas(16) char stored[NDP_PROGRAM_MAX_SCALARS][16];
+    float wide[NDP_PROGRAM_MAX_SCALARS];
+} cpu_program_scalars;
+/* Gives scalars their places, which are elements, or buffers of n of them: at first, pitch bytes apart. */
+void cpu_program_place_scalars(const cpu_program *p, const ndp_scalar *scalar, const ew_isa *isa,
+                               int64_t n, char *first, int64_t pitch, cpu_program_scalars *kept,
+                               char **place);
 
 /* run.c */
 int32_t cpu_program_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call);

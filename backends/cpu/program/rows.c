@@ -22,6 +22,7 @@ typedef struct {
     int64_t rows;                               /* of this block */
     char *base[CPU_PROGRAM_OPERANDS][MAX_ROWS]; /* where each row begins */
     char *place[CPU_PROGRAM_PLACES];
+    cpu_program_scalars scalars;
     _Alignas(64) char arena[CPU_PROGRAM_ARENA];
 } worker;
 
@@ -43,11 +44,11 @@ static int is_plain(const cpu_program *p, const ndp_call *call, int32_t k)
     return (p->row_in >> k & 1) || v->stride[v->ndim - 1] == 1;
 }
 
-/* Buffers of steps, of scalars as stored and as float, of inputs: of one row, only those that do not
+/* Buffers of steps, of scalars that are repeated, of inputs: of one row, only those that do not
  * lie dense. Which one an input has, to own. */
 static int32_t count_buffers(const cpu_program *p, const ndp_call *call, int single, int32_t *own)
 {
-    int32_t n = p->n_buffers + 2 * p->n_scalar;
+    int32_t n = p->n_buffers + p->n_repeated;
     for (int32_t k = 0; k < p->n_in; k++)
         own[k] = single && is_plain(p, call, k) ? -1 : n++;
     return n;
@@ -193,31 +194,14 @@ static void place_results(worker *w)
             w->place[p->out[i]] = w->base[p->n_in + i][0];
 }
 
-static void place_scalars(worker *w)
-{
-    const cpu_program *p = w->plan->program;
-    const int64_t n = w->plan->block * w->plan->length;
-    for (int32_t i = 0; i < p->n_scalar; i++) {
-        char element[16], *to = buffer_at(w, p->n_buffers + 2 * i);
-        const int32_t dtype = p->scalar_dtype[i];
-        const int16_t wide = p->wide_of_scalar[i];
-        cpu_store_scalar(&w->plan->call->scalar[i], element);
-        cpu_tile_pack(to, element, 1, n, 0, 0, ndp_dtype_size(dtype));
-        w->place[p->n_in + i] = to;
-        if (wide < 0)
-            continue;
-        w->place[wide] = buffer_at(w, p->n_buffers + 2 * i + 1);
-        (dtype == NDP_BF16 ? w->plan->isa->load_bf16 : w->plan->isa->load_f16)(
-            (float *)(void *)w->place[wide], (const uint16_t *)(void *)to, n);
-    }
-}
-
 static void chunk(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
     worker w;
     w.plan = p;
-    place_scalars(&w);
+    cpu_program_place_scalars(p->program, p->call->scalar, p->isa, p->block * p->length,
+                              buffer_at(&w, p->program->n_buffers),
+                              p->block * p->length * p->program->slot_bytes, &w.scalars, w.place);
     for (int64_t b = begin; b < end; b++) {
         const int64_t first = b * p->block, left = p->n_rows - first;
         w.rows = left < p->block ? left : p->block;

@@ -17,9 +17,10 @@ typedef struct {
     cpu_blocks_operand operand[CPU_PROGRAM_OPERANDS]; /* inputs, then results */
     int32_t own[NDP_PROGRAM_MAX_IN]; /* an input's buffer, behind those of steps; -1: it is dense in
                                       * every block */
-    int32_t stream[NDP_PROGRAM_MAX_OUT]; /* the result is written past the cache */
-    int32_t n, n_buffers;
-    int64_t block; /* elements at most */
+    int32_t stream[NDP_PROGRAM_MAX_OUT]; /* the result is written past the cache, */
+    int32_t streams;                     /* at least one is */
+    int32_t n, n_buffers, first_scalar;  /* buffers of scalars are the last ones */
+    int64_t block, pitch; /* of a block: elements at most; bytes from buffer to buffer */
 } plan;
 
 /* What one chunk keeps from block to block. */
@@ -27,9 +28,11 @@ typedef struct {
     const plan *plan;
     cpu_blocks_place at;
     char *base[CPU_PROGRAM_OPERANDS];
+    int streams;                              /* the last step writes past the cache */
     const char *repeated[NDP_PROGRAM_MAX_IN]; /* the element that fills the input's buffer, */
     int64_t repeated_n[NDP_PROGRAM_MAX_IN];   /* so far as often */
     char *place[CPU_PROGRAM_PLACES];
+    cpu_program_scalars scalars;
     _Alignas(64) char arena[CPU_PROGRAM_ARENA];
 } worker;
 
@@ -37,8 +40,13 @@ typedef struct {
 static void do_steps(worker *w, int64_t n)
 {
     const cpu_program *program = w->plan->program;
-    for (const cpu_step *s = program->step, *end = s + program->n_steps; s < end; s++)
+    for (const cpu_step *s = program->step, *end = s + program->n_steps - w->streams; s < end; s++)
         cpu_step_do(s, w->plan->isa, w->place, n);
+    if (w->streams) {
+        cpu_step last = program->step[program->n_steps - 1];
+        last.loop = last.streamed;
+        cpu_step_do(&last, w->plan->isa, w->place, n);
+    }
 }
 
 /* ---- one block ---- */
@@ -49,7 +57,7 @@ static int is_dense(const cpu_blocks_operand *o, int64_t rows, int64_t cols)
 
 static char *buffer_at(worker *w, int32_t i)
 {
-    return w->arena + i * (w->plan->block * w->plan->program->slot_bytes);
+    return w->arena + i * w->plan->pitch;
 }
 
 static char *input(worker *w, int k, const cpu_blocks_part *b)
@@ -92,11 +100,14 @@ static void place_last(worker *w, char *const *to, const cpu_blocks_part *b)
     const plan *p = w->plan;
     const cpu_program *program = p->program;
     int16_t last = program->n_steps ? program->step[program->n_steps - 1].to : -1;
+    w->streams = 0;
     for (int32_t i = 0; last >= 0 && i < program->n_out; i++) {
         if (program->out[i] != last)
             continue;
-        int at_once = !p->stream[i] && is_dense(&p->operand[program->n_in + i], b->rows, b->cols);
-        w->place[last] = at_once ? to[i] : buffer_at(w, program->buffer[last]);
+        const int dense = is_dense(&p->operand[program->n_in + i], b->rows, b->cols);
+        w->streams = dense && p->stream[i] && program->step[program->n_steps - 1].streamed != NULL;
+        w->place[last] =
+            dense && (!p->stream[i] || w->streams) ? to[i] : buffer_at(w, program->buffer[last]);
         return;
     }
 }
@@ -116,26 +127,6 @@ static void do_block(worker *w, const cpu_blocks_part *b)
 }
 
 /* ---- all blocks ---- */
-/* Scalars fill their buffers once; the wide ones lie behind the stored ones. */
-static void place_scalars(worker *w, int64_t n)
-{
-    const cpu_program *program = w->plan->program;
-    int32_t first = w->plan->n_buffers - 2 * program->n_scalar;
-    for (int32_t i = 0; i < program->n_scalar; i++) {
-        char element[16], *to = buffer_at(w, first + 2 * i);
-        int32_t dtype = program->scalar_dtype[i];
-        cpu_store_scalar(&w->plan->scalar[i], element);
-        cpu_tile_pack(to, element, 1, n, 0, 0, ndp_dtype_size(dtype));
-        w->place[program->n_in + i] = to;
-        int16_t wide = program->wide_of_scalar[i];
-        if (wide < 0)
-            continue;
-        w->place[wide] = buffer_at(w, first + 2 * i + 1);
-        (dtype == NDP_BF16 ? w->plan->isa->load_bf16 : w->plan->isa->load_f16)(
-            (float *)(void *)w->place[wide], (const uint16_t *)(void *)to, n);
-    }
-}
-
 static void chunk(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
@@ -145,12 +136,16 @@ static void chunk(void *ctx, int64_t begin, int64_t end)
         w.repeated[k] = NULL;
     for (int32_t i = 0; i < p->program->n_places; i++)
         w.place[i] = p->program->buffer[i] >= 0 ? buffer_at(&w, p->program->buffer[i]) : NULL;
-    place_scalars(&w, p->blocks.block_rows * p->blocks.block_cols);
+    cpu_program_place_scalars(p->program, p->scalar, p->isa,
+                              p->blocks.block_rows * p->blocks.block_cols,
+                              buffer_at(&w, p->first_scalar), p->pitch, &w.scalars, w.place);
     cpu_blocks_seek(&w.at, &p->blocks, w.base, begin);
     for (int64_t i = begin; i < end; i++, cpu_blocks_next(&w.at)) {
         const cpu_blocks_part here = cpu_blocks_here(&w.at);
         do_block(&w, &here);
     }
+    if (p->streams)
+        ew_stream_end();
 }
 
 /* ---- planning ---- */
@@ -164,18 +159,23 @@ static void share_buffers(plan *p)
                     (p->blocks.rows == 1 || o->row == p->blocks.cols * o->nbytes);
         p->own[k] = dense ? -1 : p->n_buffers++;
     }
-    p->n_buffers += 2 * p->program->n_scalar;
+    p->first_scalar = p->n_buffers;
+    p->n_buffers += p->program->n_repeated;
 }
 
 /* Extents of a block; returns how many there are. */
 static int64_t cut_blocks(plan *p)
 {
     int64_t slot = p->program->slot_bytes, n_buffers = p->n_buffers > 0 ? p->n_buffers : 1;
-    int64_t elements = CPU_PROGRAM_CACHE / (slot * n_buffers) & ~(int64_t)63, rows, cols;
+    int64_t in_cache = n_buffers + p->program->n_out; /* and inputs that are read where they are */
+    for (int k = 0; k < p->program->n_in; k++)
+        in_cache += p->own[k] < 0;
+    int64_t elements = CPU_PROGRAM_CACHE / (slot * in_cache) & ~(int64_t)63, rows, cols;
     elements = elements < CPU_PROGRAM_LEAST ? CPU_PROGRAM_LEAST : elements;
-    if (elements < 256 && 256 * slot * n_buffers <= CPU_PROGRAM_ARENA)
+    if (elements < 256 && (256 * slot + CPU_PROGRAM_PAD) * n_buffers <= CPU_PROGRAM_ARENA)
         elements = 256; /* a call of a loop for fewer costs more than the second level of cache */
     p->block = elements < CPU_PROGRAM_BLOCK ? elements : CPU_PROGRAM_BLOCK;
+    p->pitch = p->block * slot + CPU_PROGRAM_PAD;
     rows = p->blocks.tiled ? CPU_BLOCKS_RUN_BYTES / slot : 1;
     cols = p->block > rows ? p->block / rows : 1;
     cols = p->blocks.cols < cols ? p->blocks.cols : cols;
@@ -201,7 +201,8 @@ int32_t cpu_program_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
     share_buffers(&p);
     blocks = cut_blocks(&p);
     for (int i = 0; i < program->n_out; i++)
-        p.stream[i] = cpu_blocks_streams(&p.blocks, program->n_in + i, program->n_in, size);
+        p.streams |= p.stream[i] =
+            cpu_blocks_streams(&p.blocks, program->n_in + i, program->n_in, size);
     grain = (program->costly ? COSTLY_GRAIN : CHEAP_GRAIN / (1 + program->n_steps / 4)) /
             (p.blocks.block_rows * p.blocks.block_cols);
     cpu_parallel(blocks, grain > 0 ? grain : 1, chunk, &p);

@@ -211,22 +211,15 @@ static nd_arg *inputs_of(const py_state *st, PyObject *list, Py_ssize_t n)
     return inputs;
 }
 
-/* (expression, list of Arrays, how many results, with epilogues): a tuple of Arrays */
-static PyObject *expr_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
+PyObject *py_expr_run(py_state *st, PyObject *capsule, PyObject *list, long n_out, int epilogues)
 {
-    py_state *st = py_state_of(module);
     nd_array *out[ND_EXPR_MAX_RESULTS];
     nd_expr_opts opts = {.size = sizeof opts};
-    if (n != 4 || !PyCapsule_IsValid(args[0], capsule_name) || !PyList_Check(args[1]))
-        return PyErr_Format(PyExc_TypeError, "an expression, a list and two numbers are needed");
-    nd_expr *e = PyCapsule_GetPointer(args[0], capsule_name);
-    Py_ssize_t n_in = PyList_Size(args[1]);
-    long n_out = PyLong_AsLong(args[2]);
-    int epilogues = PyObject_IsTrue(args[3]);
-    if (n_in < 1 || n_in > ND_EXPR_MAX_NODES || n_out < 1 || n_out > ND_EXPR_MAX_RESULTS ||
-        epilogues < 0)
+    nd_expr *e = PyCapsule_GetPointer(capsule, capsule_name);
+    Py_ssize_t n_in = PyList_Size(list);
+    if (!e || n_in < 1 || n_in > ND_EXPR_MAX_NODES || n_out < 1 || n_out > ND_EXPR_MAX_RESULTS)
         return PyErr_Format(PyExc_ValueError, "%zd inputs and %ld results", n_in, n_out);
-    nd_arg *inputs = inputs_of(st, args[1], n_in);
+    nd_arg *inputs = inputs_of(st, list, n_in);
     if (!inputs)
         return NULL;
     opts.flags = epilogues ? ND_EXPR_EPILOGUES : 0;
@@ -236,6 +229,18 @@ static PyObject *expr_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
     py_lock(saved);
     PyMem_Free(inputs);
     return status == ND_OK ? py_array_tuple(st, out, (int)n_out) : py_fail(st, status);
+}
+
+/* (expression, list of Arrays, how many results, with epilogues): a tuple of Arrays */
+static PyObject *expr_run(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 4 || !PyCapsule_IsValid(args[0], capsule_name) || !PyList_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "an expression, a list and two numbers are needed");
+    const long n_out = PyLong_AsLong(args[2]);
+    const int epilogues = PyObject_IsTrue(args[3]);
+    if (PyErr_Occurred())
+        return NULL;
+    return py_expr_run(py_state_of(module), args[0], args[1], n_out, epilogues);
 }
 
 static PyObject *expr_reason(PyObject *module, PyObject *unused)
@@ -292,8 +297,10 @@ static PyObject *layout(PyObject *module, PyObject *x)
 }
 
 PyMethodDef py_expr_methods[] = {{"_traced_type", set_traced, METH_O, NULL},
+                                 PY_METHOD("_signature", py_call_signature),
                                  PY_METHOD("_expr_make", expr_make),
                                  PY_METHOD("_expr_run", expr_run),
+                                 PY_METHOD("_expr_call", py_expr_call),
                                  {"_expr_reason", expr_reason, METH_NOARGS, NULL},
                                  {"_expr_statistics", expr_statistics, METH_NOARGS, NULL},
                                  {"_expr_cache_clear", expr_cache_clear, METH_NOARGS, NULL},
