@@ -150,8 +150,9 @@ nd_status nd__fuse_result(nd_fusing *run, int32_t node, const nd_array **out, bo
 /* ---- plan.c: runs remembered ---- */
 /* The plan of an earlier run with such arguments, with its loops; NULL: there is none. */
 nd_fuse_plan *nd__fuse_plan_find(nd_fusing *run);
-/* Runs by the plan, and gives it back. */
-nd_status nd__fuse_play(nd_fusing *run, nd_fuse_plan *plan, nd_array **out);
+/* Runs by the plan, and gives it back. false in *done: the device does not take the arguments so, and
+ * the run has to be an ordinary one. */
+nd_status nd__fuse_play(nd_fusing *run, nd_fuse_plan *plan, nd_array **out, bool *done);
 void nd__fuse_plans_release(nd_expr *e);
 /* What is done from begin to end is one; steps that none can have drop it. Nothing to do where it is
  * not recorded. */

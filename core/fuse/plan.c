@@ -15,6 +15,7 @@ typedef struct step step;
 struct step {
     step *next;
     int32_t kind, node; /* STEP_*; the node computed apart, or whose array is released */
+    bool rows;          /* the plug-in is asked whether it takes the call */
     nd_fuse_loop *loop;
     uint32_t n_in, n_out, n_scalar;
     int32_t operand[OPERANDS]; /* nodes: results, then inputs */
@@ -71,14 +72,16 @@ static size_t key_size(const nd_fusing *run)
     return n;
 }
 
-/* Everything about the arguments that steps depend on, but for which of them are one array. */
+/* Everything about the arguments that steps depend on, but for which of them are one array. Where an
+ * array begins within 16 bytes may decide whether the device takes rows as they are. */
 static void key_of(const nd_fusing *run, int64_t *word)
 {
     *word++ = (int64_t)(intptr_t)run->device;
     *word++ = run->epilogues;
     for (int32_t i = 0; i < run->expr->n_in; i++) {
         const nd_array *a = run->args[i].array;
-        *word++ = (int64_t)a->dtype << 32 | a->ndim << 1 | (a->storage->device == run->device);
+        *word++ = (int64_t)a->dtype << 32 | (int64_t)(nd__view(a).offset_bytes & 15) << 16 |
+                  a->ndim << 1 | (a->storage->device == run->device);
         for (int d = 0; d < a->ndim; d++) {
             *word++ = a->shape[d];
             *word++ = a->stride[d];
@@ -200,6 +203,7 @@ void nd__fuse_record_loop(nd_fusing *run, const nd_fuse_program *p, nd_fuse_loop
     s->n_in = p->n_in;
     s->n_out = p->n_out;
     s->n_scalar = p->n_scalar;
+    s->rows = (p->flags & NDP_PROGRAM_ROWS) != 0;
     memcpy(s->operand, p->root, p->n_out * sizeof *p->root);
     memcpy(s->operand + p->n_out, p->in, p->n_in * sizeof *p->in);
     memcpy(s->scalar, p->scalar, p->n_scalar * sizeof *p->scalar);
@@ -288,14 +292,17 @@ static void set_value(nd_fusing *run, int32_t node, const nd_array *a, bool owne
     v->owned = owned;
 }
 
-static nd_status play_loop(nd_fusing *run, const step *s)
+/* false in *taken: the device does not take such rows from where they lie now. */
+static nd_status play_loop(nd_fusing *run, const step *s, bool *taken)
 {
+    nd_device *d = run->device;
+    const ndp_kernel *kernel = nd__fuse_loop_kernel(s->loop);
     ndp_view view[OPERANDS];
     ndp_call call;
     for (uint32_t i = 0; i < s->n_out; i++) {
         nd_array *made;
-        ND_RETURN_IF(nd__array_alloc(run->name, run->device, s->view[i].dtype, s->ndim[i],
-                                     s->shape[i], &made));
+        ND_RETURN_IF(
+            nd__array_alloc(run->name, d, s->view[i].dtype, s->ndim[i], s->shape[i], &made));
         set_value(run, s->operand[i], made, true);
     }
     for (uint32_t i = 0; i < s->n_out + s->n_in; i++) {
@@ -307,15 +314,17 @@ static nd_status play_loop(nd_fusing *run, const step *s)
     nd__set_call(&call, ND_OP_NONE, s->n_in, view + s->n_out, s->n_out, view);
     call.n_scalar = s->n_scalar;
     call.scalar = s->scalar;
-    return nd__fuse_call(run->device, s->loop, nd__fuse_loop_kernel(s->loop), &call);
+    *taken = !s->rows || d->fused.takes(d->dev, kernel, &call) == NDP_OK;
+    return *taken ? nd__fuse_call(d, s->loop, kernel, &call) : (nd_status)ND_OK;
 }
 
-static nd_status play(nd_fusing *run, const nd_fuse_plan *p)
+static nd_status play(nd_fusing *run, const nd_fuse_plan *p, bool *taken)
 {
-    for (const step *s = p->first; s; s = s->next) {
+    *taken = true;
+    for (const step *s = p->first; s && *taken; s = s->next) {
         nd_fuse_value *v = &run->value[s->node];
         if (s->kind == STEP_LOOP) {
-            ND_RETURN_IF(play_loop(run, s));
+            ND_RETURN_IF(play_loop(run, s, taken));
         } else if (s->kind == STEP_APART) {
             ND_RETURN_IF(nd__fuse_apart(run, s->node));
         } else {
@@ -327,7 +336,7 @@ static nd_status play(nd_fusing *run, const nd_fuse_plan *p)
     return ND_OK;
 }
 
-static nd_status play_with_values(nd_fusing *run, const nd_fuse_plan *p, nd_array **out)
+static nd_status play_with_values(nd_fusing *run, const nd_fuse_plan *p, nd_array **out, bool *done)
 {
     const nd_expr *e = run->expr;
     memset(run->value, 0, (size_t)e->n * sizeof *run->value);
@@ -336,14 +345,14 @@ static nd_status play_with_values(nd_fusing *run, const nd_fuse_plan *p, nd_arra
             set_value(run, i, run->args[e->node[i].arg[0]].array, false);
         else if (e->node[i].kind == ND_NODE_SCALAR)
             run->value[i].scalar = e->node[i].scalar;
-    nd_status status = play(run, p);
-    if (status == ND_OK)
+    nd_status status = play(run, p, done);
+    if (status == ND_OK && *done)
         status = nd__fuse_hand_results(run, out);
     nd__fuse_release_values(run);
     return status;
 }
 
-nd_status nd__fuse_play(nd_fusing *run, nd_fuse_plan *p, nd_array **out)
+nd_status nd__fuse_play(nd_fusing *run, nd_fuse_plan *p, nd_array **out, bool *done)
 {
     const size_t n = (size_t)run->expr->n;
     nd_fuse_value few[STACK_VALUES];
@@ -354,7 +363,7 @@ nd_status nd__fuse_play(nd_fusing *run, nd_fuse_plan *p, nd_array **out)
                                              "no memory for the values of %zu nodes", n);
     if (status == ND_OK) {
         run->shape = p->apart ? (nd_fuse_shape *)(void *)(run->value + n) : NULL;
-        status = play_with_values(run, p, out);
+        status = play_with_values(run, p, out, done);
     }
     if (run->value != few)
         free(run->value);

@@ -324,7 +324,10 @@ static nd_status run_with(nd_fusing *run, const nd_expr_opts *o, nd_array **out)
     ND_RETURN_IF(choose_device(run));
     ND_RETURN_IF(nd__scope_enter(run->name, run->device, o->stream, &scope));
     nd_fuse_plan *plan = nd__fuse_plan_find(run);
-    nd_status status = plan ? nd__fuse_play(run, plan, out) : run_anew(run, out);
+    bool done = false;
+    nd_status status = plan ? nd__fuse_play(run, plan, out, &done) : (nd_status)ND_OK;
+    if (status == ND_OK && !done)
+        status = run_anew(run, out);
     nd__scope_leave(&scope);
     if (run->eager)
         nd__fuse_count_run(false);

@@ -31,9 +31,14 @@ static void discard(ndp_dev *dev, const ndp_kernel *kernel)
     sim_cpu_fused->discard(sim_cpu_dev, sim_inner_kernel(kernel));
 }
 
+/* As devices do that read rows 16 bytes at a time, sim takes them where that can be. */
 static int32_t takes(ndp_dev *dev, const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)dev;
+    for (uint32_t i = 0; i < call->n_in; i++)
+        if (call->in[i].mem &&
+            ((uintptr_t)call->in[i].mem->address + (uintptr_t)call->in[i].offset_bytes) % 16)
+            return NDP_ERR_UNSUPPORTED;
     return sim_cpu_fused->takes(sim_cpu_dev, sim_inner_kernel(kernel), call);
 }
 

@@ -3,6 +3,7 @@
  * threads. */
 #include <pthread.h>
 #include "tests/ops/values.h"
+#include "tests/stream/lab.h"
 
 static void need(nd_status status)
 {
@@ -314,6 +315,54 @@ static void remembered_with_reductions(void)
     nd_expr_release(e);
 }
 
+/* How many kernels sim runs for x - max(x) along rows, of an array that begins `skipped` elements
+ * into its memory. */
+static uint64_t kernels_of_rows(sim s, nd_expr *e, int64_t skipped)
+{
+    nd_array *line, *part, *x, *out;
+    enum { LENGTH = 128, COUNT = 4 * LENGTH };
+    const int64_t shape[2] = {4, LENGTH};
+    const nd_index tail = nd_range(skipped, skipped + COUNT, 1);
+    uint64_t n;
+    need(nd_arange(s.d, ND_F32, nd_int(0), nd_int(COUNT + 8), nd_int(1), &line));
+    need(nd_slice(line, &tail, 1, &part));
+    need(nd_reshape(part, 2, shape, &x));
+    const nd_arg arg = nd_array_arg(x);
+    must(s.c->log_clear(s.dev));
+    need(nd_expr_run(e, &arg, 1, NULL, 1, &out));
+    n = calls(s, "run");
+    float v[COUNT];
+    must(nd_to_host(out, v, sizeof v));
+    ok(v[0] == 1 - LENGTH && v[LENGTH - 1] == 0 && v[COUNT - 2] == -1,
+       "rows less their largest, %d elements on", (int)skipped);
+    nd_release(line);
+    nd_release(part);
+    nd_release(x);
+    nd_release(out);
+    return n;
+}
+
+/* Remembered or not, sim is asked whether it takes rows from where they lie. */
+static void rows_elsewhere(void)
+{
+    nd_expr *e;
+    int32_t x, largest, less;
+    const nd_reduce_opts rows = {
+        .size = sizeof rows, .axes = (const int32_t[]){1}, .naxes = 1, .keepdims = 1};
+    need(nd_expr_create(&e));
+    need(nd_expr_input(e, &x));
+    need(nd_expr_reduce(e, ND_OP_max, x, &rows, &largest));
+    need(nd_expr_apply(e, ND_OP_subtract, (int32_t[]){x, largest}, 2, 0, &less));
+    need(nd_expr_output(e, less));
+    sim s = open_sim(0);
+    is_int((int64_t)kernels_of_rows(s, e, 0), 1, "one kernel");
+    is_int((int64_t)kernels_of_rows(s, e, 1), 2, "two where it is not taken");
+    is_int((int64_t)kernels_of_rows(s, e, 0), 1, "one again");
+    is_int((int64_t)kernels_of_rows(s, e, 1), 2, "two again");
+    is_int((int64_t)kernels_of_rows(s, e, 4), 1, "one, 16 bytes on");
+    nd_expr_release(e);
+}
+
 /* ---- errors ---- */
 static void building(void)
 {
@@ -437,4 +486,5 @@ static void threads(void)
 TAP_MAIN({"values", values}, {"reductions", reductions}, {"products", products},
          {"destinations", destinations}, {"overlap", overlap}, {"cache", cache},
          {"remembered", remembered}, {"remembered_with_reductions", remembered_with_reductions},
-         {"building", building}, {"running", running}, {"too_long", too_long}, {"threads", threads})
+         {"rows_elsewhere", rows_elsewhere}, {"building", building}, {"running", running},
+         {"too_long", too_long}, {"threads", threads})
