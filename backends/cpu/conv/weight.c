@@ -20,6 +20,8 @@ typedef struct {
     int64_t parts, part_images;
     int64_t sums, slot_a, slot_b, slot_line, slot_bytes; /* scratch: all sums; of a slot */
     int planes, beside; /* without matrices: weight_plane.c, weight_beside.c */
+    int channels_inner; /* columns are channels of taps, else taps of channels */
+    int pointwise;      /* windows of one element: positions are those of the source */
     cv_plan few;
 } plan;
 
@@ -43,6 +45,16 @@ static void plan_tiles(plan *p)
         p->parts = p->images;
     p->part_images = (p->images + p->parts - 1) / p->parts;
     p->parts = (p->images + p->part_images - 1) / p->part_images;
+}
+
+/* Whether each position is one element of the source, and these are equally far apart. */
+static int is_pointwise(const plan *p)
+{
+    for (int d = 0; d < 3; d++)
+        if (p->axis[d].taps != 1 || p->axis[d].scale != 1 || p->axis[d].origin != 0 ||
+            p->axis[d].n != p->x.extent[d])
+            return 0;
+    return cv_is_line(p->x.space, p->x.extent);
 }
 
 static void plan_call(plan *p, const ndp_call *call)
@@ -69,9 +81,12 @@ static void plan_call(plan *p, const ndp_call *call)
         p->positions *= p->grad.extent[d];
     }
     p->depth = mm_block_depth(p->positions);
+    p->pointwise = is_pointwise(p);
+    p->channels_inner = p->x.channel == 1 && mm_is_native(p->k, p->x.dtype);
     cv_weight_plan(&p->few, call);
     p->beside = cv_weight_is_beside(&p->few);
     p->planes = !p->beside && cv_weight_planes(&p->few);
+    p->channels_inner = p->channels_inner && !p->planes;
     plan_tiles(p);
     const int64_t size = p->k->element;
     p->sums = mm_round_up(p->parts * p->groups * p->co * p->lanes * size, 64);
@@ -104,8 +119,12 @@ static void load_line(const plan *p, const cv_image *image, const char *data,
         memset(line + i * size, 0, (size_t)(first * size));
         if (end > first) {
             offset += (from[2] + first * scale[2]) * image->space[2];
-            p->k->load[image->dtype](data + offset * image->size, 0, scale[2] * image->space[2], 1,
-                                     end - first, line + (i + first) * size);
+            if (scale[2] * image->space[2] == 1 && mm_is_native(p->k, image->dtype))
+                memcpy(line + (i + first) * size, data + offset * size,
+                       (size_t)((end - first) * size));
+            else
+                p->k->load[image->dtype](data + offset * image->size, 0, scale[2] * image->space[2],
+                                         1, end - first, line + (i + first) * size);
         }
         memset(line + (i + end) * size, 0, (size_t)((run - end) * size));
     }
@@ -131,22 +150,86 @@ static void pack_gradient(const plan *p, const char *data, int64_t m, int64_t at
     }
 }
 
+/* Channels of one tap, which begins at element `begin`, over n positions: `lanes` of each side by side, `pitch` bytes
+ * from one position to the next. */
+static void pack_channels(const plan *p, const char *data, const int64_t begin[3], int64_t lanes,
+                          int64_t at, int64_t n, char *dst, int64_t pitch)
+{
+    const int64_t grid[3] = {p->axis[0].n, p->axis[1].n, p->axis[2].n}, size = p->k->element;
+    const int64_t step = p->axis[2].scale * p->x.space[2] * size, bytes = lanes * size;
+    for (int64_t i = 0, run; i < n; i += run) {
+        int64_t from[3], first, end;
+        run = cv_next_run(grid, at + i, n - i, from);
+        for (int d = 0; d < 3; d++)
+            from[d] = from[d] * p->axis[d].scale + begin[d];
+        const int inside =
+            from[0] >= 0 && from[0] < p->x.extent[0] && from[1] >= 0 && from[1] < p->x.extent[1];
+        const char *src =
+            data +
+            (from[0] * p->x.space[0] + from[1] * p->x.space[1] + from[2] * p->x.space[2]) * size;
+        nd_window_inside(run, p->axis[2].scale, from[2], p->x.extent[2], &first, &end);
+        for (int64_t j = 0; j < run; j++, dst += pitch)
+            if (!inside || j < first || j >= end)
+                memset(dst, 0, (size_t)bytes);
+            else if (bytes == 64)
+                memcpy(dst, src + j * step, 64);
+            else
+                memcpy(dst, src + j * step, (size_t)bytes);
+    }
+}
+
+/* Element of the source that the first tap of number `tap` meets first. */
+static void begin_of(const plan *p, int64_t tap, int64_t begin[3])
+{
+    for (int d = 2; d >= 0; d--) {
+        begin[d] = p->axis[d].origin + tap % p->axis[d].taps * p->axis[d].move;
+        tap /= p->axis[d].taps;
+    }
+}
+
+/* As pack_taps, of channels that lie side by side. */
+static void pack_beside(const plan *p, const char *data, int64_t channels, int64_t l, int64_t w,
+                        int64_t at, int64_t n, char *dst)
+{
+    const int64_t columns = p->k->columns, size = p->k->element;
+    for (int64_t i = 0; i < w; i += columns, dst += columns * n * size) {
+        const int64_t lanes = w - i < columns ? w - i : columns;
+        if (lanes < columns)
+            memset(dst, 0, (size_t)(columns * n * size));
+        for (int64_t j = 0, some; j < lanes; j += some) {
+            const int64_t c = (l + i + j) % channels;
+            int64_t begin[3];
+            some = channels - c < lanes - j ? channels - c : lanes - j;
+            begin_of(p, (l + i + j) / channels, begin);
+            pack_channels(p, data + c * size, begin, some, at, n, dst + j * size, columns * size);
+        }
+    }
+}
+
 /* Columns l to l + w of the taps of a group, over n positions. */
 static void pack_taps(const plan *p, const char *data, int64_t l, int64_t w, int64_t at, int64_t n,
                       char *dst, char *line)
 {
     const mm_kernels *k = p->k;
     const int64_t scale[3] = {p->axis[0].scale, p->axis[1].scale, p->axis[2].scale};
+    const int64_t taps = p->axis[0].taps * p->axis[1].taps * p->axis[2].taps;
+    if (p->pointwise) {
+        mm_pack(k, k->pack_b, k->columns,
+                data + (l * p->x.channel + at * p->x.space[2]) * p->x.size, p->x.dtype,
+                p->x.channel, p->x.space[2], w, n, dst);
+        return;
+    }
+    if (p->channels_inner) {
+        pack_beside(p, data, p->lanes / taps, l, w, at, n, dst);
+        return;
+    }
     for (int64_t i = 0; i < w; i += k->columns) {
         const int64_t columns = w - i < k->columns ? w - i : k->columns;
         for (int64_t j = 0; j < columns; j++) {
-            int64_t rest = l + i + j, begin[3];
-            for (int d = 2; d >= 0; d--) {
-                begin[d] = p->axis[d].origin + rest % p->axis[d].taps * p->axis[d].move;
-                rest /= p->axis[d].taps;
-            }
-            load_line(p, &p->x, data + rest * p->x.channel * p->x.size, scale, begin, at, n,
-                      line + j * n * k->element);
+            int64_t begin[3];
+            begin_of(p, (l + i + j) % taps, begin);
+            load_line(p, &p->x, data + (l + i + j) / taps * p->x.channel * p->x.size, scale, begin,
+                      at, n, line + j * n * k->element);
         }
         k->pack_b(line, n, 1, columns, n, dst + i * n * k->element);
     }
@@ -209,21 +292,23 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
     const work *r = ctx;
     const plan *p = r->p;
     const mm_scale scale = {.f_alpha = 1, .f_beta = 1};
-    const int64_t size = p->k->element, taps = p->axis[2].taps;
+    const int64_t size = p->k->element,
+                  taps = cv_product((int64_t[]){p->axis[0].taps, p->axis[1].taps, p->axis[2].taps});
+    const int64_t along = p->channels_inner ? p->lanes / taps : p->axis[2].taps;
     for (int64_t row = begin; row < end; row++) {
         char *sums = r->sums + row * p->lanes * size;
         for (int64_t part = 1; part < p->parts; part++)
             p->k->combine(sums, p->lanes, &scale, sums + part * p->groups * p->co * p->lanes * size,
                           NULL);
-        for (int64_t l = 0; l < p->lanes; l += taps) {
-            int64_t rest = l / taps, offset = row * p->out_stride[0];
-            for (int d = 1; d >= 0; d--) {
+        for (int64_t l = 0; l < p->lanes; l += along) {
+            int64_t rest = l / along, offset = row * p->out_stride[0];
+            for (int d = p->channels_inner ? 2 : 1; d >= 0; d--) {
                 offset += rest % p->axis[d].taps * p->out_stride[2 + d];
                 rest /= p->axis[d].taps;
             }
-            offset += rest * p->out_stride[1];
-            p->k->save[p->out_dtype](sums + l * size, taps, p->out + offset * p->out_size,
-                                     p->out_stride[4]);
+            offset += p->channels_inner ? 0 : rest * p->out_stride[1];
+            p->k->save[p->out_dtype](sums + l * size, along, p->out + offset * p->out_size,
+                                     p->out_stride[p->channels_inner ? 1 : 4]);
         }
     }
 }
