@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def;
  * ALIKE: each 32 elements have one scale, in other formats each 16 a whole number of the block's; LESS: what codes_FORMAT are more than codes; SIGNED: whether any of
- * these is negative. */
+ * these is negative; PAIRED: two blocks are computed at once, halves of both by halves. */
 #define Q_CAT_(a, b) a##_##b
 #define Q_CAT(a, b) Q_CAT_(a, b)
 #define Q_FN(name) Q_CAT(name, FORMAT)
@@ -9,7 +9,7 @@
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
-enum { Q_FN(less) = LESS };
+enum { Q_FN(less) = LESS, Q_FN(paired) = PAIRED };
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
 {
@@ -70,6 +70,7 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
 
 #ifdef FAST_UNPACK
 #if ALIKE
+#if !PAIRED
 /* Scales and minima of up to a span of blocks, n elements; those beyond them are zero. */
 static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsigned char *blocks,
                                                                     int n, float *scale, float *min)
@@ -91,7 +92,39 @@ static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsign
     for (int h = n / 16; h < QUANT_HALVES; h++)
         scale[h] = min[h] = 0;
 }
+#endif
 
+#if PAIRED
+/* A whole span, whose codes stay in registers. Factors of each 16 elements are picked from those of two pairs. */
+static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
+                                                                 const quant_row *x, int64_t at,
+                                                                 const int rows, __m256 (*sum)[2],
+                                                                 __m256 (*low)[2])
+{
+    const __m256i pick[2] = {_mm256_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2),
+                             _mm256_setr_epi32(4, 4, 4, 4, 6, 6, 6, 6)};
+    __m256 scale[2], min[2], both[QUANT_ROWS][2];
+    heads_of_eight(from, NBYTES, scale, min);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < 2; i++)
+            both[r][i] = _mm256_mul_ps(scale[i], _mm256_loadu_ps(x[r].d + at / 16 + 8 * i));
+#pragma GCC unroll 4
+    for (int p = 0; p < QUANT_SPAN / 64; p++) {
+        __m256i codes[2];
+        Q_CAT(pair, FORMAT)(from + 2 * p * NBYTES, codes);
+        for (int r = 0; r < rows; r++)
+            sum[r][p & 1] = add_scaled_two(sum[r][p & 1],
+                                           four_products(codes, x[r].code + at + 64 * p,
+                                                         x[r].less + at / 4 + 16 * p, SIGNED, LESS),
+                                           _mm256_permutevar8x32_ps(both[r][p / 2], pick[p % 2]));
+    }
+    for (int r = 0; MIN && r < rows; r++)
+        for (int i = 0; i < 2; i++)
+            low[r][i] = _mm256_add_ps(
+                low[r][i], _mm256_mul_ps(min[i], _mm256_loadu_ps(x[r].sum + at / 16 + 8 * i)));
+}
+
+#else
 /* A span of m elements, whose codes stay in registers. */
 static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
                                                                  const int m, const quant_row *x,
@@ -119,6 +152,7 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
                                       _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
                                                     _mm256_loadu_ps(x[r].sum + at / 16 + 8 * i)));
 }
+#endif
 
 #else
 /* A block, whose codes stay in registers. */
@@ -166,10 +200,20 @@ static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const unsigned 
     int64_t at = 0;
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = low[r][0] = low[r][1] = _mm256_setzero_ps();
+#if PAIRED
+    for (; at + QUANT_SPAN <= n; at += QUANT_SPAN)
+        Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, x, at, rows, sum, low);
+    if (at < n) { /* blocks of zeros behind the last ones */
+        unsigned char last[QUANT_SPAN / BLOCK * NBYTES] = {0};
+        memcpy(last, blocks + at / BLOCK * NBYTES, (size_t)((n - at) / BLOCK * NBYTES));
+        Q_FN(dot_span)(last, x, at, rows, sum, low);
+    }
+#else
     for (; at + QUANT_SPAN <= n; at += QUANT_SPAN)
         Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, QUANT_SPAN, x, at, rows, sum, low);
     if (BLOCK < QUANT_SPAN && at < n)
         Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, (int)(n - at), x, at, rows, sum, low);
+#endif
     for (int r = 0; r < rows; r++) {
         out[r] = total_of(sum[r][0], sum[r][1]);
         if (MIN)
@@ -243,7 +287,7 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
         Q_FN(unpack_span)(blocks + at / BLOCK * NBYTES, m, &s);
         for (int r = 0; r < rows; r++) {
 #if ALIKE
-            add_products(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
+            (PAIRED ? add_paired : add_products)(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
 #if MIN
             add_minima(s.min, x[r].sum + at / 16, low[r]);
 #endif
@@ -276,3 +320,4 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
 #undef ALIKE
 #undef LESS
 #undef SIGNED
+#undef PAIRED
