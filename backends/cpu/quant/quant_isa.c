@@ -185,16 +185,23 @@ static inline void store_steps(int16_t *to, __m256i steps)
     _mm256_storeu_si256((__m256i *)(void *)to, steps);
 }
 
-/* Steps of each 16 elements, a whole number each, for the sums of two in group g of 32. */
-static inline __m256i steps_of_group(__m256i steps, int g)
+/* The steps of 32 elements, two whole numbers, for the sums of two in the halves of these. */
+static inline __m256i steps_of_group(const int16_t *step)
 {
-    const __m256i four = g < 4 ? _mm256_permute2x128_si256(steps, steps, 0x00)
-                               : _mm256_permute2x128_si256(steps, steps, 0x11);
-    const __m256i first =
-        _mm256_setr_epi16(0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0302,
-                          0x0302, 0x0302, 0x0302, 0x0302, 0x0302, 0x0302, 0x0302);
-    return _mm256_shuffle_epi8(four, _mm256_add_epi8(first, _mm256_set1_epi8((char)(4 * (g % 4)))));
+    int32_t both;
+    memcpy(&both, step, sizeof both);
+    return _mm256_shuffle_epi8(_mm256_set1_epi32(both),
+                               _mm256_setr_epi16(0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100,
+                                                 0x0100, 0x0100, 0x0302, 0x0302, 0x0302, 0x0302,
+                                                 0x0302, 0x0302, 0x0302, 0x0302));
 }
+
+/* What sums of some spans are multiplied by: for each 16 elements, or 32 where these have steps. */
+enum { QUANT_SPANS = 8 };
+typedef struct {
+    _Alignas(64) float both[QUANT_ROWS][QUANT_SPANS * QUANT_HALVES];
+    int16_t step[QUANT_SPANS * QUANT_HALVES];
+} quant_factors;
 #else
 static inline void add_minima(const float *min, const float *x, float *low)
 {
