@@ -3,28 +3,11 @@
  * positions of all images) by the taps (positions, channels and taps). Images are cut into parts,
  * by shapes alone, whose sums are added in order. */
 #include <string.h>
-#include "conv/conv.h"
+#include "conv/weight.h"
 
-enum { TILE_BYTES = 1024, FEWEST_TASKS = 16 };
+enum { TILE_BYTES = 1024, FEWEST_TASKS = 16, TURNED_BYTES = 1 << 20, TURNED_CHANNELS = 16 };
 
-typedef struct {
-    const mm_kernels *k;
-    cv_image x, grad;
-    char *out;
-    int64_t out_stride[5], out_size;
-    int32_t out_dtype;
-    int64_t images, groups, co, lanes; /* of a group: rows and columns of the product */
-    nd_window_axis axis[3];
-    int64_t positions, depth; /* of an image; of a block of them */
-    int64_t tile_o, tile_l, tiles_o, tiles_l;
-    int64_t parts, part_images;
-    int64_t sums, slot_a, slot_b, slot_line, slot_bytes; /* scratch: all sums; of a slot */
-    int planes, beside; /* without matrices: weight_plane.c, weight_beside.c */
-    int channels_inner; /* columns are channels of taps, else taps of channels */
-    int pointwise;      /* windows of one element: positions are those of the source */
-    cv_plan few;
-} plan;
-
+typedef cv_weights plan;
 typedef struct {
     const plan *p;
     char *sums, *slots;
@@ -57,6 +40,15 @@ static int is_pointwise(const plan *p)
     return cv_is_line(p->x.space, p->x.extent);
 }
 
+/* Whether it pays to lay channels side by side: a copy that stays in the cache, of which all taps are read. */
+static int is_turned(const plan *p, int64_t channels)
+{
+    const int64_t bytes = channels * cv_product(p->x.extent) * p->k->element;
+    return !p->channels_inner && !p->pointwise && mm_is_native(p->k, p->x.dtype) &&
+           p->x.space[2] == 1 && cv_is_line(p->x.space, p->x.extent) &&
+           channels >= TURNED_CHANNELS && bytes <= TURNED_BYTES;
+}
+
 static void plan_call(plan *p, const ndp_call *call)
 {
     const ndp_conv *c = call->params;
@@ -86,153 +78,20 @@ static void plan_call(plan *p, const ndp_call *call)
     cv_weight_plan(&p->few, call);
     p->beside = cv_weight_is_beside(&p->few);
     p->planes = !p->beside && cv_weight_planes(&p->few);
-    p->channels_inner = p->channels_inner && !p->planes;
+    p->turned = !p->beside && !p->planes && is_turned(p, out->shape[1]);
+    p->channels_inner = (p->channels_inner || p->turned) && !p->planes;
     plan_tiles(p);
     const int64_t size = p->k->element;
     p->sums = mm_round_up(p->parts * p->groups * p->co * p->lanes * size, 64);
     p->slot_b = mm_round_up(mm_round_up(p->tile_o, p->k->rows) * p->depth * size, 64);
     p->slot_line =
         p->slot_b + mm_round_up(mm_round_up(p->tile_l, p->k->columns) * p->depth * size, 64);
-    p->slot_bytes = p->slot_line + mm_round_up(p->k->columns * p->depth * size, 64);
+    p->slot_image = p->slot_line + mm_round_up(p->k->columns * p->depth * size, 64);
+    p->slot_bytes = p->slot_image;
+    if (p->turned)
+        p->slot_bytes += mm_round_up(out->shape[1] * cv_product(p->x.extent) * size, 64);
     if (p->planes)
         p->slot_bytes = p->few.slot_bytes;
-}
-
-/* Positions at to at + n of one channel of an image, or of one tap of it, into a line. */
-static void load_line(const plan *p, const cv_image *image, const char *data,
-                      const int64_t scale[3], const int64_t begin[3], int64_t at, int64_t n,
-                      char *line)
-{
-    const int64_t grid[3] = {p->axis[0].n, p->axis[1].n, p->axis[2].n}, size = p->k->element;
-    for (int64_t i = 0, run; i < n; i += run) {
-        int64_t from[3], first, end, offset = 0, inside = 1;
-        run = cv_next_run(grid, at + i, n - i, from);
-        for (int d = 0; d < 3; d++)
-            from[d] = from[d] * scale[d] + begin[d];
-        for (int d = 0; d < 2; d++) {
-            inside &= from[d] >= 0 && from[d] < image->extent[d];
-            offset += from[d] * image->space[d];
-        }
-        nd_window_inside(run, scale[2], from[2], image->extent[2], &first, &end);
-        if (!inside)
-            first = end = 0;
-        memset(line + i * size, 0, (size_t)(first * size));
-        if (end > first) {
-            offset += (from[2] + first * scale[2]) * image->space[2];
-            if (scale[2] * image->space[2] == 1 && mm_is_native(p->k, image->dtype))
-                memcpy(line + (i + first) * size, data + offset * size,
-                       (size_t)((end - first) * size));
-            else
-                p->k->load[image->dtype](data + offset * image->size, 0, scale[2] * image->space[2],
-                                         1, end - first, line + (i + first) * size);
-        }
-        memset(line + (i + end) * size, 0, (size_t)((run - end) * size));
-    }
-}
-
-/* Rows o to o + m of the gradient's group, over n positions. */
-static void pack_gradient(const plan *p, const char *data, int64_t m, int64_t at, int64_t n,
-                          char *dst, char *line)
-{
-    static const int64_t one[3] = {1, 1, 1}, none[3];
-    const mm_kernels *k = p->k;
-    if (cv_is_line(p->grad.space, p->grad.extent)) {
-        mm_pack(k, k->pack_a, k->rows, data + at * p->grad.space[2] * p->grad.size, p->grad.dtype,
-                p->grad.channel, p->grad.space[2], m, n, dst);
-        return;
-    }
-    for (int64_t i = 0; i < m; i += k->rows) {
-        const int64_t rows = m - i < k->rows ? m - i : k->rows;
-        for (int64_t j = 0; j < rows; j++)
-            load_line(p, &p->grad, data + (i + j) * p->grad.channel * p->grad.size, one, none, at,
-                      n, line + j * n * k->element);
-        k->pack_a(line, n, 1, rows, n, dst + i * n * k->element);
-    }
-}
-
-/* Channels of one tap, which begins at element `begin`, over n positions: `lanes` of each side by side, `pitch` bytes
- * from one position to the next. */
-static void pack_channels(const plan *p, const char *data, const int64_t begin[3], int64_t lanes,
-                          int64_t at, int64_t n, char *dst, int64_t pitch)
-{
-    const int64_t grid[3] = {p->axis[0].n, p->axis[1].n, p->axis[2].n}, size = p->k->element;
-    const int64_t step = p->axis[2].scale * p->x.space[2] * size, bytes = lanes * size;
-    for (int64_t i = 0, run; i < n; i += run) {
-        int64_t from[3], first, end;
-        run = cv_next_run(grid, at + i, n - i, from);
-        for (int d = 0; d < 3; d++)
-            from[d] = from[d] * p->axis[d].scale + begin[d];
-        const int inside =
-            from[0] >= 0 && from[0] < p->x.extent[0] && from[1] >= 0 && from[1] < p->x.extent[1];
-        const char *src =
-            data +
-            (from[0] * p->x.space[0] + from[1] * p->x.space[1] + from[2] * p->x.space[2]) * size;
-        nd_window_inside(run, p->axis[2].scale, from[2], p->x.extent[2], &first, &end);
-        for (int64_t j = 0; j < run; j++, dst += pitch)
-            if (!inside || j < first || j >= end)
-                memset(dst, 0, (size_t)bytes);
-            else if (bytes == 64)
-                memcpy(dst, src + j * step, 64);
-            else
-                memcpy(dst, src + j * step, (size_t)bytes);
-    }
-}
-
-/* Element of the source that the first tap of number `tap` meets first. */
-static void begin_of(const plan *p, int64_t tap, int64_t begin[3])
-{
-    for (int d = 2; d >= 0; d--) {
-        begin[d] = p->axis[d].origin + tap % p->axis[d].taps * p->axis[d].move;
-        tap /= p->axis[d].taps;
-    }
-}
-
-/* As pack_taps, of channels that lie side by side. */
-static void pack_beside(const plan *p, const char *data, int64_t channels, int64_t l, int64_t w,
-                        int64_t at, int64_t n, char *dst)
-{
-    const int64_t columns = p->k->columns, size = p->k->element;
-    for (int64_t i = 0; i < w; i += columns, dst += columns * n * size) {
-        const int64_t lanes = w - i < columns ? w - i : columns;
-        if (lanes < columns)
-            memset(dst, 0, (size_t)(columns * n * size));
-        for (int64_t j = 0, some; j < lanes; j += some) {
-            const int64_t c = (l + i + j) % channels;
-            int64_t begin[3];
-            some = channels - c < lanes - j ? channels - c : lanes - j;
-            begin_of(p, (l + i + j) / channels, begin);
-            pack_channels(p, data + c * size, begin, some, at, n, dst + j * size, columns * size);
-        }
-    }
-}
-
-/* Columns l to l + w of the taps of a group, over n positions. */
-static void pack_taps(const plan *p, const char *data, int64_t l, int64_t w, int64_t at, int64_t n,
-                      char *dst, char *line)
-{
-    const mm_kernels *k = p->k;
-    const int64_t scale[3] = {p->axis[0].scale, p->axis[1].scale, p->axis[2].scale};
-    const int64_t taps = p->axis[0].taps * p->axis[1].taps * p->axis[2].taps;
-    if (p->pointwise) {
-        mm_pack(k, k->pack_b, k->columns,
-                data + (l * p->x.channel + at * p->x.space[2]) * p->x.size, p->x.dtype,
-                p->x.channel, p->x.space[2], w, n, dst);
-        return;
-    }
-    if (p->channels_inner) {
-        pack_beside(p, data, p->lanes / taps, l, w, at, n, dst);
-        return;
-    }
-    for (int64_t i = 0; i < w; i += k->columns) {
-        const int64_t columns = w - i < k->columns ? w - i : k->columns;
-        for (int64_t j = 0; j < columns; j++) {
-            int64_t begin[3];
-            begin_of(p, (l + i + j) % taps, begin);
-            load_line(p, &p->x, data + (l + i + j) / taps * p->x.channel * p->x.size, scale, begin,
-                      at, n, line + j * n * k->element);
-        }
-        k->pack_b(line, n, 1, columns, n, dst + i * n * k->element);
-    }
 }
 
 /* Tasks count parts of the images, groups, tiles of rows, tiles of columns. */
@@ -260,10 +119,13 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
                 const char *g =
                     p->grad.data +
                     (i * p->grad.image + (group * p->co + o) * p->grad.channel) * p->grad.size;
-                const char *x =
+                char *x =
                     p->x.data + (i * p->x.image + group * channels * p->x.channel) * p->x.size;
-                pack_gradient(p, g, m, at, n, slot, slot + p->slot_line);
-                pack_taps(p, x, l, w, at, n, slot + p->slot_b, slot + p->slot_line);
+                if (p->turned && at == 0)
+                    cv_weight_turn(p, x, channels, slot + p->slot_image);
+                cv_weight_pack_gradient(p, g, m, at, n, slot, slot + p->slot_line);
+                cv_weight_pack_taps(p, x, l, w, at, n, slot + p->slot_b, slot + p->slot_line,
+                                    slot + p->slot_image);
                 k->block(m, w, n, slot, slot + p->slot_b, sums, p->lanes,
                          at > 0 || i > part * p->part_images);
             }
