@@ -72,6 +72,18 @@ def test_conv_transpose_is_the_gradient(device):
 
 
 @cases(*DEVICES)
+def test_pools_keep_channels_last(device):
+    image = from_numpy(column(device, (2, 6, 7, 5)), device)
+    last = nd.permute_dims(image, (0, 3, 1, 2))
+    for pool in (F.max_pool2d, F.avg_pool2d):
+        for options in ({}, {"stride": 1, "padding": 1}):
+            got, want = pool(last, 2, **options), pool(last.copy(), 2, **options)
+            np.testing.assert_array_equal(host(got), host(want))
+            n, c, h, w = got.shape
+            assert got.strides == (h * w * c, 1, w * c, c), got.strides
+
+
+@cases(*DEVICES)
 def test_values(device):
     x = from_numpy(np.arange(1.0, 10).reshape(1, 1, 3, 3), device)
     k = from_numpy(np.array([[[[1.0, 0.0], [0.0, -1.0]]]]), device)
