@@ -342,28 +342,13 @@ static nd_status start_grad_weight(const nd_array *x, const nd_array *grad, int 
 
 /* ---- the functions ---- */
 
-/* Whether the axis of the channels is innermost in memory, and not because there is no other order. */
-static bool has_last(const nd_array *x, int channels)
-{
-    int64_t step = x->shape[channels];
-    bool fits = step > 1 && x->stride[channels] == 1, other = false;
-    for (int d = x->ndim - 1; d >= 0; d--) {
-        if (d == channels || x->shape[d] == 1)
-            continue;
-        fits = fits && x->stride[d] == step;
-        other = other || d > channels;
-        step *= x->shape[d];
-    }
-    return fits && other;
-}
-
 /* A new result has channels last where x, which was checked, has; the weight has them on its axis 1. */
 static nd_status into_new(convolving *p, nd_status status, const nd_array *x, bool weight,
                           nd_array **out)
 {
     if (status == ND_OK) {
         const int channels = x->ndim - p->rank - 1;
-        if (has_last(x, channels))
+        if (nd__window_has_last(x, channels))
             p->of.inner = weight ? 1 : channels;
     }
     return nd__into_new(&p->of, status, out);

@@ -173,6 +173,14 @@ static nd_status start_grad(nd_op op, const nd_array *grad, const nd_array *indi
     return nd__check_shape_is(p->of.name, indices, grad->ndim, grad->shape, 1);
 }
 
+/* A new result of a pool without indices. */
+static nd_status into_new(pooling *p, nd_status status, const nd_array *x, nd_array **out)
+{
+    if (status == ND_OK && nd__window_has_last(x, x->ndim - p->rank - 1))
+        p->of.inner = x->ndim - p->rank - 1;
+    return nd__into_new(&p->of, status, out);
+}
+
 /* ---- the largest ---- */
 
 nd_status nd_max_pool(const nd_array *x, const nd_pooling_opts *opts, nd_array **out,
@@ -184,12 +192,14 @@ nd_status nd_max_pool(const nd_array *x, const nd_pooling_opts *opts, nd_array *
     if (indices)
         *indices = NULL;
     nd_status status = start_pool(ND_OP_max_pool, x, opts, &p);
-    if (status == ND_OK && indices)
+    if (!indices)
+        return into_new(&p, status, x, out);
+    if (status == ND_OK)
         status =
             nd__array_alloc("max_pool", p.of.device, ND_I64, p.of.ndim, p.of.shape, &positions);
     p.indices = positions;
     status = nd__into_new(&p.of, status, out);
-    if (status == ND_OK && indices)
+    if (status == ND_OK)
         *indices = positions;
     else
         nd_release(positions);
@@ -252,7 +262,7 @@ nd_status nd_avg_pool(const nd_array *x, const nd_pooling_opts *opts, nd_array *
 {
     pooling p;
     ND_OUT("avg_pool", 2, out, NULL);
-    return nd__into_new(&p.of, start_pool(ND_OP_avg_pool, x, opts, &p), out);
+    return into_new(&p, start_pool(ND_OP_avg_pool, x, opts, &p), x, out);
 }
 
 nd_status nd_avg_pool_into(const nd_array *x, const nd_pooling_opts *opts, const nd_array *dst)

@@ -77,3 +77,17 @@ nd_status nd__window_zero(const nd_array *dst)
 {
     return nd_fill(dst, nd_float(0));
 }
+
+bool nd__window_has_last(const nd_array *x, int channels)
+{
+    int64_t step = x->shape[channels];
+    bool fits = step > 1 && x->stride[channels] == 1, other = false;
+    for (int d = x->ndim - 1; d >= 0; d--) {
+        if (d == channels || x->shape[d] == 1)
+            continue;
+        fits = fits && x->stride[d] == step;
+        other = other || d > channels;
+        step *= x->shape[d];
+    }
+    return fits && other;
+}

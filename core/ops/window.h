@@ -22,6 +22,9 @@ nd_status nd__window_extent(const char *op, int axis, int64_t s, int64_t kernel,
  * ones, of at most `full` that the view gets: shape and stride are the view's. */
 void nd__window_view(const nd_array *a, int lead, int full, int64_t *shape, int64_t *stride,
                      ndp_view *v);
+/* Whether the axis of the channels is innermost in memory, and not because there is no other order: a new result
+ * has the same order then. */
+bool nd__window_has_last(const nd_array *x, int channels);
 /* dst becomes zero everywhere. */
 nd_status nd__window_zero(const nd_array *dst);
 

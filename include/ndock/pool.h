@@ -3,8 +3,8 @@
  * of all these.
  *
  * Images are (n, c, s...) with one to three spatial axes s; pools and unfold take (c, s...) too, one
- * image, and are told how many spatial axes there are. Arrays may lie in memory as they like;
- * results of the functions without _into are in C order. Lists have an entry for each spatial axis.
+ * image, and are told how many axes s are. Arrays may lie in memory as they like. New results are in
+ * C order, but pools' without indices have channels last where x has. Lists: an entry for each axis s.
  *
  * dtypes: floating; bool and integers count as f64. Halves are computed in f32. Sums are the same,
  * bit for bit, for every number of threads.

@@ -3,7 +3,7 @@
 
 Images are (n, c, s...) with as many spatial axes as the name says; pools and unfold take (c, s...) too, one image. kernel_size,
 stride, padding and dilation are an int, or a sequence of one a spatial axis; stride None: kernel_size. Arrays of any strides are
-taken as they are."""
+taken as they are; results of pools without indices have channels last where x has."""
 from __future__ import annotations
 
 from . import _ndock

@@ -64,6 +64,23 @@ def test_conv_transpose_is_the_gradient(device):
     bias = from_numpy(np.array([1.0, 2.0, 3.0]), device)
     biased = F.conv_transpose2d(x, w, bias, stride=2, padding=1, output_padding=1)
     np.testing.assert_allclose(host(biased), host(want) + np.array([1.0, 2.0, 3.0])[:, None, None])
+    single = from_numpy(column(device, (2, 1, 1, 1)), device)  # windows of one element, and more positions than those of x
+    got = F.conv_transpose2d(x[:, :, :, :1].copy(), single, dilation=(1, 2), output_padding=(0, 1))
+    want = np.zeros((2, 1, 4, 2))
+    want[:, 0, :, 0] = (host(x)[:, :, :, 0] * host(single)[:, 0, 0]).sum(1)
+    np.testing.assert_allclose(host(got), want, rtol=1e-6)
+
+
+@cases(*DEVICES)
+def test_pools_keep_channels_last(device):
+    image = from_numpy(column(device, (2, 6, 7, 5)), device)
+    last = nd.permute_dims(image, (0, 3, 1, 2))
+    for pool in (F.max_pool2d, F.avg_pool2d):
+        for options in ({}, {"stride": 1, "padding": 1}):
+            got, want = pool(last, 2, **options), pool(last.copy(), 2, **options)
+            np.testing.assert_array_equal(host(got), host(want))
+            n, c, h, w = got.shape
+            assert got.strides == (h * w * c, 1, w * c, c), got.strides
 
 
 @cases(*DEVICES)

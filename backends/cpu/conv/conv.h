@@ -90,8 +90,16 @@ typedef struct {
     const void *x, *g;
     double *sum;
 } cv_beside_dot;
+/* n pixels, `step` apart, of channels that lie side by side, and a row of n elements for each of these channels,
+ * `plane` apart. */
+typedef struct {
+    void *beside, *rows;
+    int64_t n, channels, step, plane;
+} cv_turn;
 typedef struct {
     cv_pack_fn pack[NDP_DTYPE_END];
+    void (*apart[NDP_DTYPE_END])(const cv_turn *t);    /* from beside to rows */
+    void (*together[NDP_DTYPE_END])(const cv_turn *t); /* and back */
     void (*dots[NDP_DTYPE_END])(const cv_dots *d);
     void (*plane[NDP_DTYPE_END])(const cv_plane *p, int outs);
     void (*spread[NDP_DTYPE_END])(const cv_spread *s);

@@ -104,6 +104,12 @@ static inline int cv_tap_row(const cv_gather *g, const cv_tap *t, const cv_lane_
 #define CV_LOAD CV_SAME
 #include "conv/pack_tmpl.h"
 
+#if CPU_ISA_LEVEL >= 1 && defined(__AVX2__)
+#include "conv/pack_avx2.h"
+#else
+#define cv_pack_f32_fast cv_pack_f32
+#endif
+
 #define CV_NAME f32
 #define CV_T float
 #include "conv/tap_tmpl.h"
@@ -134,13 +140,22 @@ static inline int cv_tap_row(const cv_gather *g, const cv_tap *t, const cv_lane_
 #define CV_I int64_t
 #include "conv/dot_tmpl.h"
 
+#define CV_NAME f32
+#define CV_T uint32_t
+#include "conv/turn_tmpl.h"
+#define CV_NAME f64
+#define CV_T uint64_t
+#include "conv/turn_tmpl.h"
+
 const cv_isa CPU_ISA_FN(cpu_conv_isa) = {
+    .apart = {[NDP_F32] = cv_apart_f32, [NDP_F64] = cv_apart_f64},
+    .together = {[NDP_F32] = cv_together_f32, [NDP_F64] = cv_together_f64},
     .dots = {[NDP_F32] = cv_dots_f32, [NDP_F64] = cv_dots_f64},
     .plane = {[NDP_F32] = cv_plane_f32, [NDP_F64] = cv_plane_f64},
     .spread = {[NDP_F32] = cv_spread_f32, [NDP_F64] = cv_spread_f64},
     .pack = {[NDP_F16] = cv_pack_f16,
              [NDP_BF16] = cv_pack_bf16,
-             [NDP_F32] = cv_pack_f32,
+             [NDP_F32] = cv_pack_f32_fast,
              [NDP_F64] = cv_pack_f64},
     .taps = {[NDP_F32] = cv_taps_f32, [NDP_F64] = cv_taps_f64},
     .beside = {[NDP_F32] = cv_beside_f32, [NDP_F64] = cv_beside_f64},

@@ -64,11 +64,13 @@ static void plan_phases(cv_plan *p)
     }
 }
 
-/* Windows of one element, one after the other: all positions are one line. */
+/* Windows of one element, one after the other: all positions are one line. A transposed convolution may have more
+ * positions than its source, by padding of the result. */
 static void merge_space(cv_plan *p)
 {
     for (int d = 0; d < 3; d++)
-        if (p->kernel[d] != 1 || p->stride[d] != 1 || p->before[d] != 0)
+        if (p->kernel[d] != 1 || p->stride[d] != 1 || p->before[d] != 0 ||
+            p->source.extent[d] != p->out.extent[d])
             return;
     if (!cv_is_line(p->source.space, p->source.extent) || !cv_is_line(p->out.space, p->out.extent))
         return;

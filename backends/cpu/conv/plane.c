@@ -49,7 +49,9 @@ int cv_is_plane(const cv_plan *p)
     const int flat =
         p->kernel[0] == 1 && p->source.extent[0] == 1 && p->out.extent[0] == 1 && p->before[0] == 0;
     const int beside = p->source.channel == 1 && p->source.space[2] != 1 && p->ci * p->groups > 1;
-    return flat && !beside && p->ci * p->most_taps <= MOST_TAPS && p->most_taps > 1 &&
+    if (beside && (p->ci * p->co == 1 || !mm_is_native(p->k, p->source.dtype)))
+        return 0;
+    return flat && p->ci * p->most_taps <= MOST_TAPS && p->most_taps > 1 &&
            (p->co <= CV_PLANE_OUTS || (p->co <= FEW && p->ci <= MANY));
 }
 
@@ -130,9 +132,35 @@ static void pack_rows(const tile *t, int64_t c, int64_t first, int64_t end, char
         p->isa->spread[p->k->dtype](&s);
 }
 
+/* The same of all channels, which lie side by side. */
+static void pack_beside(const tile *t, int64_t first, int64_t end)
+{
+    const cv_plan *p = t->p;
+    const int64_t size = p->k->element, scale = scale_of(p, 2), pitch = cv_plane_pitch(p);
+    for (int64_t r = first; r < end; r++) {
+        char *src = p->source.data +
+                    (t->image * p->source.image + t->group * p->ci + r * p->source.space[1]) * size;
+        for (int64_t run = 0; run < scale; run++) {
+            const int64_t begin = t->columns.first + run;
+            int64_t from, until;
+            nd_window_inside(p->run, scale, begin, p->source.extent[2], &from, &until);
+            const cv_turn turn = {
+                .beside = src + (begin + from * scale) * p->source.space[2] * size,
+                .rows = t->packed + ((r - t->rows.first) * pitch + run * p->run + from) * size,
+                .n = until - from,
+                .channels = p->ci,
+                .step = scale * p->source.space[2],
+                .plane = p->packed_rows * pitch};
+            if (until > from)
+                p->isa->apart[p->k->dtype](&turn);
+        }
+    }
+}
+
 static void pack_source(const tile *t)
 {
     const cv_plan *p = t->p;
+    const int beside = p->source.channel == 1 && p->ci > 1 && mm_is_native(p->k, p->source.dtype);
     const int64_t pitch = cv_plane_pitch(p) * p->k->element, extent = p->source.extent[1];
     const int64_t stop = t->rows.first + t->rows.n;
     int64_t first = t->rows.first > 0 ? t->rows.first : 0, end = stop < extent ? stop : extent;
@@ -141,9 +169,12 @@ static void pack_source(const tile *t)
     for (int64_t c = 0; c < p->ci; c++) {
         char *to = t->packed + c * p->packed_rows * pitch;
         memset(to, 0, (size_t)((first - t->rows.first) * pitch));
-        pack_rows(t, c, first, end, to + (first - t->rows.first) * pitch);
+        if (!beside)
+            pack_rows(t, c, first, end, to + (first - t->rows.first) * pitch);
         memset(to + (end - t->rows.first) * pitch, 0, (size_t)((stop - end) * pitch));
     }
+    if (beside)
+        pack_beside(t, first, end);
 }
 
 /* Where the tap meets the first position of a tile. */
@@ -226,6 +257,22 @@ static void scatter_rows(const cv_plane *plane, const void *sums, char *result, 
         }
 }
 
+/* Rows of sums of some channels, which lie side by side in the result. */
+static void join_rows(const cv_plan *p, const cv_plane *plane, int outs, char *result, int64_t step,
+                      int64_t down)
+{
+    const int64_t size = p->k->element;
+    for (int64_t r = 0; r < plane->rows; r++) {
+        const cv_turn turn = {.beside = result + r * down * size,
+                              .rows = (char *)plane->sum[0] + r * plane->pitch * size,
+                              .n = plane->n,
+                              .channels = outs,
+                              .step = step,
+                              .plane = plane->rows * plane->pitch};
+        p->isa->together[p->k->dtype](&turn);
+    }
+}
+
 /* Some channels of the result for the positions of one phase, straight into the result where its elements
  * are sums and lie side by side. */
 static void compute(const tile *t, const phase_taps *phase, int64_t o, int outs)
@@ -259,7 +306,10 @@ static void compute(const tile *t, const phase_taps *phase, int64_t o, int outs)
     if (!phase->none)
         take_weights(t, axis, o, outs);
     p->isa->plane[p->k->dtype](&plane, outs);
-    for (int k = 0; k < outs && plain && !direct; k++)
+    const int joined = plain && !direct && outs > 1 && p->out.channel == 1;
+    if (joined)
+        join_rows(p, &plane, outs, result[0], across, down);
+    for (int k = 0; k < outs && plain && !direct && !joined; k++)
         scatter_rows(&plane, plane.sum[k], result[k], size, across, down);
     for (int k = 0; k < outs && !plain; k++)
         for (int64_t r = 0; r < plane.rows; r++)

@@ -3,26 +3,11 @@
  * positions of all images) by the taps (positions, channels and taps). Images are cut into parts,
  * by shapes alone, whose sums are added in order. */
 #include <string.h>
-#include "conv/conv.h"
+#include "conv/weight.h"
 
-enum { TILE_BYTES = 1024, FEWEST_TASKS = 16 };
+enum { TILE_BYTES = 1024, FEWEST_TASKS = 16, TURNED_BYTES = 1 << 20, TURNED_CHANNELS = 16 };
 
-typedef struct {
-    const mm_kernels *k;
-    cv_image x, grad;
-    char *out;
-    int64_t out_stride[5], out_size;
-    int32_t out_dtype;
-    int64_t images, groups, co, lanes; /* of a group: rows and columns of the product */
-    nd_window_axis axis[3];
-    int64_t positions, depth; /* of an image; of a block of them */
-    int64_t tile_o, tile_l, tiles_o, tiles_l;
-    int64_t parts, part_images;
-    int64_t sums, slot_a, slot_b, slot_line, slot_bytes; /* scratch: all sums; of a slot */
-    int planes, beside; /* without matrices: weight_plane.c, weight_beside.c */
-    cv_plan few;
-} plan;
-
+typedef cv_weights plan;
 typedef struct {
     const plan *p;
     char *sums, *slots;
@@ -43,6 +28,25 @@ static void plan_tiles(plan *p)
         p->parts = p->images;
     p->part_images = (p->images + p->parts - 1) / p->parts;
     p->parts = (p->images + p->part_images - 1) / p->part_images;
+}
+
+/* Whether each position is one element of the source, and these are equally far apart. */
+static int is_pointwise(const plan *p)
+{
+    for (int d = 0; d < 3; d++)
+        if (p->axis[d].taps != 1 || p->axis[d].scale != 1 || p->axis[d].origin != 0 ||
+            p->axis[d].n != p->x.extent[d])
+            return 0;
+    return cv_is_line(p->x.space, p->x.extent);
+}
+
+/* Whether it pays to lay channels side by side: a copy that stays in the cache, of which all taps are read. */
+static int is_turned(const plan *p, int64_t channels)
+{
+    const int64_t bytes = channels * cv_product(p->x.extent) * p->k->element;
+    return !p->channels_inner && !p->pointwise && mm_is_native(p->k, p->x.dtype) &&
+           p->x.space[2] == 1 && cv_is_line(p->x.space, p->x.extent) &&
+           channels >= TURNED_CHANNELS && bytes <= TURNED_BYTES;
 }
 
 static void plan_call(plan *p, const ndp_call *call)
@@ -69,87 +73,25 @@ static void plan_call(plan *p, const ndp_call *call)
         p->positions *= p->grad.extent[d];
     }
     p->depth = mm_block_depth(p->positions);
+    p->pointwise = is_pointwise(p);
+    p->channels_inner = p->x.channel == 1 && mm_is_native(p->k, p->x.dtype);
     cv_weight_plan(&p->few, call);
     p->beside = cv_weight_is_beside(&p->few);
     p->planes = !p->beside && cv_weight_planes(&p->few);
+    p->turned = !p->beside && !p->planes && is_turned(p, out->shape[1]);
+    p->channels_inner = (p->channels_inner || p->turned) && !p->planes;
     plan_tiles(p);
     const int64_t size = p->k->element;
     p->sums = mm_round_up(p->parts * p->groups * p->co * p->lanes * size, 64);
     p->slot_b = mm_round_up(mm_round_up(p->tile_o, p->k->rows) * p->depth * size, 64);
     p->slot_line =
         p->slot_b + mm_round_up(mm_round_up(p->tile_l, p->k->columns) * p->depth * size, 64);
-    p->slot_bytes = p->slot_line + mm_round_up(p->k->columns * p->depth * size, 64);
+    p->slot_image = p->slot_line + mm_round_up(p->k->columns * p->depth * size, 64);
+    p->slot_bytes = p->slot_image;
+    if (p->turned)
+        p->slot_bytes += mm_round_up(out->shape[1] * cv_product(p->x.extent) * size, 64);
     if (p->planes)
         p->slot_bytes = p->few.slot_bytes;
-}
-
-/* Positions at to at + n of one channel of an image, or of one tap of it, into a line. */
-static void load_line(const plan *p, const cv_image *image, const char *data,
-                      const int64_t scale[3], const int64_t begin[3], int64_t at, int64_t n,
-                      char *line)
-{
-    const int64_t grid[3] = {p->axis[0].n, p->axis[1].n, p->axis[2].n}, size = p->k->element;
-    for (int64_t i = 0, run; i < n; i += run) {
-        int64_t from[3], first, end, offset = 0, inside = 1;
-        run = cv_next_run(grid, at + i, n - i, from);
-        for (int d = 0; d < 3; d++)
-            from[d] = from[d] * scale[d] + begin[d];
-        for (int d = 0; d < 2; d++) {
-            inside &= from[d] >= 0 && from[d] < image->extent[d];
-            offset += from[d] * image->space[d];
-        }
-        nd_window_inside(run, scale[2], from[2], image->extent[2], &first, &end);
-        if (!inside)
-            first = end = 0;
-        memset(line + i * size, 0, (size_t)(first * size));
-        if (end > first) {
-            offset += (from[2] + first * scale[2]) * image->space[2];
-            p->k->load[image->dtype](data + offset * image->size, 0, scale[2] * image->space[2], 1,
-                                     end - first, line + (i + first) * size);
-        }
-        memset(line + (i + end) * size, 0, (size_t)((run - end) * size));
-    }
-}
-
-/* Rows o to o + m of the gradient's group, over n positions. */
-static void pack_gradient(const plan *p, const char *data, int64_t m, int64_t at, int64_t n,
-                          char *dst, char *line)
-{
-    static const int64_t one[3] = {1, 1, 1}, none[3];
-    const mm_kernels *k = p->k;
-    if (cv_is_line(p->grad.space, p->grad.extent)) {
-        mm_pack(k, k->pack_a, k->rows, data + at * p->grad.space[2] * p->grad.size, p->grad.dtype,
-                p->grad.channel, p->grad.space[2], m, n, dst);
-        return;
-    }
-    for (int64_t i = 0; i < m; i += k->rows) {
-        const int64_t rows = m - i < k->rows ? m - i : k->rows;
-        for (int64_t j = 0; j < rows; j++)
-            load_line(p, &p->grad, data + (i + j) * p->grad.channel * p->grad.size, one, none, at,
-                      n, line + j * n * k->element);
-        k->pack_a(line, n, 1, rows, n, dst + i * n * k->element);
-    }
-}
-
-/* Columns l to l + w of the taps of a group, over n positions. */
-static void pack_taps(const plan *p, const char *data, int64_t l, int64_t w, int64_t at, int64_t n,
-                      char *dst, char *line)
-{
-    const mm_kernels *k = p->k;
-    const int64_t scale[3] = {p->axis[0].scale, p->axis[1].scale, p->axis[2].scale};
-    for (int64_t i = 0; i < w; i += k->columns) {
-        const int64_t columns = w - i < k->columns ? w - i : k->columns;
-        for (int64_t j = 0; j < columns; j++) {
-            int64_t rest = l + i + j, begin[3];
-            for (int d = 2; d >= 0; d--) {
-                begin[d] = p->axis[d].origin + rest % p->axis[d].taps * p->axis[d].move;
-                rest /= p->axis[d].taps;
-            }
-            load_line(p, &p->x, data + rest * p->x.channel * p->x.size, scale, begin, at, n,
-                      line + j * n * k->element);
-        }
-        k->pack_b(line, n, 1, columns, n, dst + i * n * k->element);
-    }
 }
 
 /* Tasks count parts of the images, groups, tiles of rows, tiles of columns. */
@@ -177,10 +119,13 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
                 const char *g =
                     p->grad.data +
                     (i * p->grad.image + (group * p->co + o) * p->grad.channel) * p->grad.size;
-                const char *x =
+                char *x =
                     p->x.data + (i * p->x.image + group * channels * p->x.channel) * p->x.size;
-                pack_gradient(p, g, m, at, n, slot, slot + p->slot_line);
-                pack_taps(p, x, l, w, at, n, slot + p->slot_b, slot + p->slot_line);
+                if (p->turned && at == 0)
+                    cv_weight_turn(p, x, channels, slot + p->slot_image);
+                cv_weight_pack_gradient(p, g, m, at, n, slot, slot + p->slot_line);
+                cv_weight_pack_taps(p, x, l, w, at, n, slot + p->slot_b, slot + p->slot_line,
+                                    slot + p->slot_image);
                 k->block(m, w, n, slot, slot + p->slot_b, sums, p->lanes,
                          at > 0 || i > part * p->part_images);
             }
@@ -209,21 +154,23 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
     const work *r = ctx;
     const plan *p = r->p;
     const mm_scale scale = {.f_alpha = 1, .f_beta = 1};
-    const int64_t size = p->k->element, taps = p->axis[2].taps;
+    const int64_t size = p->k->element,
+                  taps = cv_product((int64_t[]){p->axis[0].taps, p->axis[1].taps, p->axis[2].taps});
+    const int64_t along = p->channels_inner ? p->lanes / taps : p->axis[2].taps;
     for (int64_t row = begin; row < end; row++) {
         char *sums = r->sums + row * p->lanes * size;
         for (int64_t part = 1; part < p->parts; part++)
             p->k->combine(sums, p->lanes, &scale, sums + part * p->groups * p->co * p->lanes * size,
                           NULL);
-        for (int64_t l = 0; l < p->lanes; l += taps) {
-            int64_t rest = l / taps, offset = row * p->out_stride[0];
-            for (int d = 1; d >= 0; d--) {
+        for (int64_t l = 0; l < p->lanes; l += along) {
+            int64_t rest = l / along, offset = row * p->out_stride[0];
+            for (int d = p->channels_inner ? 2 : 1; d >= 0; d--) {
                 offset += rest % p->axis[d].taps * p->out_stride[2 + d];
                 rest /= p->axis[d].taps;
             }
-            offset += rest * p->out_stride[1];
-            p->k->save[p->out_dtype](sums + l * size, taps, p->out + offset * p->out_size,
-                                     p->out_stride[4]);
+            offset += p->channels_inner ? 0 : rest * p->out_stride[1];
+            p->k->save[p->out_dtype](sums + l * size, along, p->out + offset * p->out_size,
+                                     p->out_stride[p->channels_inner ? 1 : 4]);
         }
     }
 }

@@ -54,10 +54,30 @@ int cv_weight_planes(cv_plan *f)
     return f->slot_bytes <= MOST_BYTES;
 }
 
+/* Of channels that lie side by side. */
+static void pack_beside(const cv_plan *f, int64_t image, int64_t group, char *to)
+{
+    const cv_image *g = &f->out;
+    const int64_t pitch = gradient_pitch(f), size = f->k->element, n = g->extent[2];
+    cv_turn turn = {.n = n, .channels = f->co, .step = g->space[2], .plane = g->extent[1] * pitch};
+    for (int64_t r = 0; r < g->extent[1]; r++) {
+        turn.beside = g->data + (image * g->image + group * f->co + r * g->space[1]) * size;
+        turn.rows = to + r * pitch * size;
+        f->isa->apart[f->k->dtype](&turn);
+        for (int64_t o = 0; o < f->co; o++)
+            memset(to + ((o * g->extent[1] + r) * pitch + n) * size, 0,
+                   (size_t)((pitch - n) * size));
+    }
+}
+
 static void pack_gradient(const cv_plan *f, int64_t image, int64_t group, char *to)
 {
     const cv_image *g = &f->out;
     const int64_t pitch = gradient_pitch(f), size = f->k->element, n = g->extent[2];
+    if (g->channel == 1 && f->co > 1 && mm_is_native(f->k, g->dtype)) {
+        pack_beside(f, image, group, to);
+        return;
+    }
     for (int64_t o = 0; o < f->co; o++)
         for (int64_t r = 0; r < g->extent[1]; r++, to += pitch * size) {
             const int64_t at =

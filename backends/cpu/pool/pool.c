@@ -207,17 +207,61 @@ static void pool_channels(const plan *q, const pl_run *r, int s, int64_t image, 
                        positions, f->channels);
 }
 
+/* Whether windows of whole channels can be made where they lie. */
+static int lies_beside(const plan *q)
+{
+    const pl_frame *f = &q->f;
+    return !q->params->adaptive && !q->positions.data && mm_is_native(f->k, f->in.dtype) &&
+           mm_is_native(f->k, f->out.dtype) && f->out.channel == 1;
+}
+
+/* A row of windows of all channels: a tap of all windows, then the next. Each window's are taken in the order that
+ * pool_channels takes them in. */
+static void pool_row(const plan *q, int64_t image, int64_t d, int64_t h)
+{
+    const pl_frame *f = &q->f;
+    const ndp_pool *w = q->params;
+    const int64_t n = f->channels;
+    void (*const take)(void *, const void *, int64_t, int64_t) =
+        q->op == NDP_OP_avg_pool ? f->loops->add : f->loops->larger;
+    int64_t first[3], last[3], t[2], begin, end;
+    const int64_t origin[2] = {taps_of(q, 0, d, &first[0], &last[0]),
+                               taps_of(q, 1, h, &first[1], &last[1])};
+    for (int64_t p = 0; p < q->grid[2]; p++)
+        f->loops->fill(pl_at(&f->out, image, 0, d, h, p), q->op == NDP_OP_avg_pool ? 0 : -INFINITY,
+                       n);
+    for (t[0] = first[0]; t[0] < last[0]; t[0]++)
+        for (t[1] = first[1]; t[1] < last[1]; t[1]++)
+            for (int64_t k = 0; k < w->kernel[2]; k++) {
+                const int64_t at = k * w->dilation[2] - w->before[2];
+                const char *x = pl_at(&f->in, image, 0, origin[0] + t[0] * w->dilation[0],
+                                      origin[1] + t[1] * w->dilation[1], at);
+                nd_window_inside(q->grid[2], w->stride[2], at, q->image[2], &begin, &end);
+                for (int64_t p = begin; p < end; p++)
+                    take(pl_at(&f->out, image, 0, d, h, p),
+                         x + p * w->stride[2] * f->in.space[2] * f->in.size, 1, n);
+            }
+    for (int64_t p = 0; q->op == NDP_OP_avg_pool && p < q->grid[2]; p++)
+        f->loops->divide(
+            pl_at(&f->out, image, 0, d, h, p), NULL,
+            w->divisor ? w->divisor : count_of(q, 0, d) * count_of(q, 1, h) * q->counts[p], n);
+}
+
 /* Tasks count rows of windows. */
 static void run_channels(void *ctx, int64_t begin, int64_t end)
 {
     const pl_run *r = ctx;
     const plan *q = r->call;
     const int s = cpu_slot_take(r->busy, r->n_slots);
-    for (int64_t task = begin; task < end; task++)
-        for (int64_t w = 0; w < q->grid[2]; w++) {
-            const int64_t p[3] = {task / q->grid[1] % q->grid[0], task % q->grid[1], w};
-            pool_channels(q, r, s, task / q->grid[1] / q->grid[0], p);
-        }
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t image = task / q->grid[1] / q->grid[0];
+        int64_t p[3] = {task / q->grid[1] % q->grid[0], task % q->grid[1], 0};
+        if (lies_beside(q))
+            pool_row(q, image, p[0], p[1]);
+        else
+            for (; p[2] < q->grid[2]; p[2]++)
+                pool_channels(q, r, s, image, p);
+    }
     cpu_slot_give(r->busy, s);
 }
 

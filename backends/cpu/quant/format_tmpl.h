@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def;
  * ALIKE: each 32 elements have one scale, in other formats each 16 a whole number of the block's; LESS: what codes_FORMAT are more than codes; SIGNED: whether any of
- * these is negative. */
+ * these is negative; PAIRED: two blocks are computed at once, halves of both by halves. */
 #define Q_CAT_(a, b) a##_##b
 #define Q_CAT(a, b) Q_CAT_(a, b)
 #define Q_FN(name) Q_CAT(name, FORMAT)
@@ -9,7 +9,7 @@
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
-enum { Q_FN(less) = LESS };
+enum { Q_FN(less) = LESS, Q_FN(paired) = PAIRED };
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
 {
@@ -70,78 +70,47 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
 
 #ifdef FAST_UNPACK
 #if ALIKE
-/* Scales and minima of up to a span of blocks, n elements; those beyond them are zero. */
+/* Scales and minima of a span of blocks. */
 static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsigned char *blocks,
-                                                                    int n, float *scale, float *min)
+                                                                    float *scale, float *min)
 {
 #if BLOCK == 32
-    if (n == QUANT_SPAN) {
-        __m256 first[2], second[2];
-        heads_of_eight(blocks, NBYTES, first, second);
-        for (int i = 0; i < 2; i++) {
-            _mm256_store_ps(scale + 8 * i, first[i]);
-            if (MIN)
-                _mm256_store_ps(min + 8 * i, second[i]);
-        }
-        return;
+    __m256 first[2], second[2];
+    heads_of_eight(blocks, NBYTES, first, second);
+    for (int i = 0; i < 2; i++) {
+        _mm256_store_ps(scale + 8 * i, first[i]);
+        if (MIN)
+            _mm256_store_ps(min + 8 * i, second[i]);
     }
+#else
+    Q_CAT(scales, FORMAT)(blocks, scale, min);
 #endif
-    for (int i = 0; i < n; i += BLOCK, blocks += NBYTES)
-        Q_CAT(scales, FORMAT)(blocks, scale + i / 16, min + i / 16);
-    for (int h = n / 16; h < QUANT_HALVES; h++)
-        scale[h] = min[h] = 0;
 }
+#endif
 
-/* A span of m elements, whose codes stay in registers. */
-static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
-                                                                 const int m, const quant_row *x,
-                                                                 int64_t at, const int rows,
-                                                                 __m256 (*sum)[2], __m256 (*low)[2])
+/* What a span's sums are multiplied by, of its blocks and each row of activations, kept in f until the sums are
+ * made, `place` spans from its beginning; and what minima add, straight away. */
+static inline __attribute__((always_inline)) void Q_FN(factors)(const unsigned char *from,
+                                                                const quant_row *x, int64_t at,
+                                                                const int rows, int place,
+                                                                quant_factors *f, __m256 (*low)[2])
 {
-    _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES], both[QUANT_ROWS][QUANT_HALVES];
-    Q_FN(span_scales)(from, m, scale, min);
+#if ALIKE
+    _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES];
+    Q_FN(span_scales)(from, scale, min);
     for (int r = 0; r < rows; r++)
-        scales_times(scale, x[r].d + at / 16, both[r]);
-    KEEP_IN_MEMORY(both);
-#pragma GCC unroll 8
-    for (int g = 0; g < m / 32; g++) {
-        const __m256i codes =
-            Q_CAT(codes, FORMAT)(from + 32 * g / BLOCK * NBYTES, g % (BLOCK / 32));
-        for (int r = 0; r < rows; r++) {
-            const __m256i pairs = two_products(codes, x[r].code + at + 32 * g,
-                                               x[r].less + at / 2 + 16 * g, SIGNED, LESS);
-            sum[r][g & 1] = add_scaled(sum[r][g & 1], pairs, _mm256_set1_epi16(1), both[r] + 2 * g);
-        }
-    }
+        scales_times(scale, x[r].d + at / 16, f->both[r] + place * QUANT_HALVES);
     for (int r = 0; MIN && r < rows; r++)
         for (int i = 0; i < 2; i++)
             low[r][i] = _mm256_add_ps(low[r][i],
                                       _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
                                                     _mm256_loadu_ps(x[r].sum + at / 16 + 8 * i)));
-}
-
 #else
-/* A block, whose codes stay in registers. */
-static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
-                                                                 const int m, const quant_row *x,
-                                                                 int64_t at, const int rows,
-                                                                 __m256 (*sum)[2], __m256 (*low)[2])
-{
-    _Alignas(64) float both[QUANT_ROWS][8];
-    const __m256i steps = Q_CAT(steps, FORMAT)(from);
     const __m256 unit = _mm256_set1_ps(Q_CAT(nd_q_unit, FORMAT)(from));
+    store_steps(f->step + place * QUANT_HALVES, Q_CAT(steps, FORMAT)(from));
     for (int r = 0; r < rows; r++)
-        _mm256_store_ps(both[r], _mm256_mul_ps(unit, _mm256_loadu_ps(x[r].group_d + at / 32)));
-    KEEP_IN_MEMORY(both);
-#pragma GCC unroll 8
-    for (int g = 0; g < m / 32; g++) {
-        const __m256i codes = Q_CAT(codes, FORMAT)(from, g), step = steps_of_group(steps, g);
-        for (int r = 0; r < rows; r++) {
-            const __m256i pairs = two_products(codes, x[r].code + at + 32 * g,
-                                               x[r].less + at / 2 + 16 * g, SIGNED, LESS);
-            sum[r][g & 1] = add_scaled(sum[r][g & 1], pairs, step, both[r] + g);
-        }
-    }
+        _mm256_store_ps(f->both[r] + place * QUANT_HALVES,
+                        _mm256_mul_ps(unit, _mm256_loadu_ps(x[r].group_d + at / 32)));
 #if MIN
     const __m256i least = Q_CAT(least, FORMAT)(from);
     const __m256 factor = _mm256_set1_ps(Q_CAT(nd_q_low, FORMAT)(from));
@@ -154,22 +123,81 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
 #else
     (void)low;
 #endif
-}
 #endif
+}
 
-/* With one row the sums stay in registers too. */
+/* Sums of a span, whose codes stay in registers. */
+static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
+                                                                 const quant_row *x, int64_t at,
+                                                                 const int rows, int place,
+                                                                 const quant_factors *f,
+                                                                 __m256 (*sum)[2])
+{
+#if PAIRED
+    /* Factors of each 16 elements are picked from those of two pairs. */
+    const __m256i pick[2] = {_mm256_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2),
+                             _mm256_setr_epi32(4, 4, 4, 4, 6, 6, 6, 6)};
+#pragma GCC unroll 4
+    for (int p = 0; p < QUANT_SPAN / 64; p++) {
+        __m256i codes[2];
+        Q_CAT(pair, FORMAT)(from + 2 * p * NBYTES, codes);
+        for (int r = 0; r < rows; r++) {
+            const __m256i sums = four_products(codes, x[r].code + at + 64 * p,
+                                               x[r].less + at / 4 + 16 * p, SIGNED, LESS);
+            const __m256 both = _mm256_load_ps(f->both[r] + place * QUANT_HALVES + p / 2 * 8);
+            sum[r][p & 1] =
+                add_scaled_two(sum[r][p & 1], sums, _mm256_permutevar8x32_ps(both, pick[p % 2]));
+        }
+    }
+#else
+#pragma GCC unroll 8
+    for (int g = 0; g < QUANT_SPAN / 32; g++) {
+        const __m256i codes =
+            Q_CAT(codes, FORMAT)(from + 32 * g / BLOCK * NBYTES, g % (BLOCK / 32));
+#if ALIKE
+        const __m256i step = _mm256_set1_epi16(1);
+#else
+        const __m256i step = steps_of_group(f->step + place * QUANT_HALVES + 2 * g);
+#endif
+        for (int r = 0; r < rows; r++) {
+            const __m256i pairs = two_products(codes, x[r].code + at + 32 * g,
+                                               x[r].less + at / 2 + 16 * g, SIGNED, LESS);
+            sum[r][g & 1] = add_scaled(sum[r][g & 1], pairs, step,
+                                       f->both[r] + place * QUANT_HALVES + (ALIKE ? 2 : 1) * g);
+        }
+    }
+#endif
+}
+
+/* Factors of some spans, then their sums: what the former wait for does not delay the latter. With one row the sums
+ * stay in registers too. */
 static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const unsigned char *blocks,
                                                                  int64_t n, const quant_row *x,
                                                                  const int rows, __m256 (*sum)[2],
                                                                  __m256 (*low)[2], float *out)
 {
-    int64_t at = 0;
+    enum { SPAN_BYTES = QUANT_SPAN / BLOCK * NBYTES };
+    quant_factors f;
+    const int64_t whole = n / QUANT_SPAN;
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = low[r][0] = low[r][1] = _mm256_setzero_ps();
-    for (; at + QUANT_SPAN <= n; at += QUANT_SPAN)
-        Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, QUANT_SPAN, x, at, rows, sum, low);
-    if (BLOCK < QUANT_SPAN && at < n)
-        Q_FN(dot_span)(blocks + at / BLOCK * NBYTES, (int)(n - at), x, at, rows, sum, low);
+    for (int64_t s = 0; s < whole; s += QUANT_SPANS) {
+        const int spans = whole - s < QUANT_SPANS ? (int)(whole - s) : QUANT_SPANS;
+        for (int i = 0; i < spans; i++)
+            Q_FN(factors)(blocks + (s + i) * SPAN_BYTES, x, (s + i) * QUANT_SPAN, rows, i, &f, low);
+        KEEP_IN_MEMORY(f);
+        for (int i = 0; i < spans; i++)
+            Q_FN(dot_span)
+        (blocks + (s + i) * SPAN_BYTES, x, (s + i) * QUANT_SPAN, rows, i, &f, sum);
+    }
+    if (BLOCK < QUANT_SPAN && whole * QUANT_SPAN < n) { /* blocks of zeros behind the last ones */
+        unsigned char last[SPAN_BYTES] = {0};
+        memcpy(last, blocks + whole * SPAN_BYTES,
+               (size_t)((n - whole * QUANT_SPAN) / BLOCK * NBYTES));
+        Q_FN(factors)(last, x, whole * QUANT_SPAN, rows, 0, &f, low);
+        KEEP_IN_MEMORY(f);
+        Q_FN(dot_span)(last, x, whole * QUANT_SPAN, rows, 0, &f, sum);
+    }
     for (int r = 0; r < rows; r++) {
         out[r] = total_of(sum[r][0], sum[r][1]);
         if (MIN)
@@ -243,7 +271,7 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
         Q_FN(unpack_span)(blocks + at / BLOCK * NBYTES, m, &s);
         for (int r = 0; r < rows; r++) {
 #if ALIKE
-            add_products(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
+            (PAIRED ? add_paired : add_products)(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
 #if MIN
             add_minima(s.min, x[r].sum + at / 16, low[r]);
 #endif
@@ -276,3 +304,4 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
 #undef ALIKE
 #undef LESS
 #undef SIGNED
+#undef PAIRED

@@ -158,7 +158,7 @@ static void activate_rows(void *ctx, int64_t begin, int64_t end)
         quant_made made = activation(w, r);
         float *x = (float *)(void *)(made.halves + w->halves);
         w->table->load(w->in + r * w->n * w->item, w->dtype, w->n, x);
-        w->table->activate(x, w->n, w->of->less, &made);
+        w->table->activate(x, w->n, w->of, &made);
     }
 }
 

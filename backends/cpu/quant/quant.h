@@ -8,7 +8,9 @@
 enum { QUANT_SPAN = 256, QUANT_HALVES = QUANT_SPAN / 16, QUANT_LANES = 16 };
 
 /* A row of activations: 8-bit codes; for each 32 elements, or 16, d; for each 16 d times the sum of codes, and
- * the sum; for each two the format's `less` times their sum. Of whole spans; what is beyond the row is zero. */
+ * the sum; for each two the format's `less` times their sum. Of whole spans; what is beyond the row is zero.
+ * Of paired formats, each two blocks, 64 elements, have the first halves of both first, then the second ones: what
+ * the low and the high bits of the blocks' bytes meet; `less` is that of each four that are summed as integers. */
 typedef struct {
     const int8_t *code;
     const float *d, *group_d, *sum;
@@ -26,7 +28,7 @@ typedef struct {
     /* Products of one row of blocks, n elements, with `rows` rows of activations: out[i]. */
     void (*dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows, float *out);
     /* What codes are stored as more than they are: dot may take them as they are stored. */
-    int less;
+    int less, paired;
 } quant_format;
 
 enum { QUANT_FORMATS = 21 }; /* above the ids of quant.def */
@@ -35,8 +37,8 @@ typedef struct {
     /* n floats of dtype as f32. */
     void (*load)(const void *in, int32_t dtype, int64_t n, float *out);
     void (*store)(const float *in, int32_t dtype, int64_t n, void *out);
-    /* A row of n floats into what a format with such a `less` wants. */
-    void (*activate)(const float *in, int64_t n, int less, quant_made *x);
+    /* A row of n floats into what the format wants. */
+    void (*activate)(const float *in, int64_t n, const quant_format *of, quant_made *x);
 } quant_table;
 CPU_ISA_DECLARE(extern const quant_table, quant_table_of);
 

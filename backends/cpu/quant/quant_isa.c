@@ -83,27 +83,46 @@ static inline int8_t code_of(float v)
     return (int8_t)(v < 0 ? -whole : whole);
 }
 
-static void activate(const float *in, int64_t n, int less, quant_made *x)
+/* Where codes of elements from `at` on, a multiple of 16, are in a row of a paired format. */
+static inline int64_t paired_place(int64_t at)
 {
-    const int64_t end = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN;
+    return at / 64 * 64 + at % 32 / 16 * 32 + at / 32 % 2 * 16;
+}
+
+/* `less` times the sums of what is summed as integers: two codes, or four of two blocks' halves. */
+static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int16_t *less)
+{
+    if (of->paired)
+        for (int64_t i = 0; i < n / 4; i++) {
+            const int8_t *c = code + i / 16 * 64 + i % 16 * 2;
+            less[i] = (int16_t)(of->less * (c[0] + c[1] + c[32] + c[33]));
+        }
+    else
+        for (int64_t i = 0; i < n / 2; i++)
+            less[i] = (int16_t)(of->less * (code[2 * i] + code[2 * i + 1]));
+}
+
+static void activate(const float *in, int64_t n, const quant_format *of, quant_made *x)
+{
+    const int64_t end = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN, last = n / 64 * 64;
+    memset(x->code + last, 0, (size_t)(end - last));
     for (int64_t at = 0; at < n; at += 32) {
         const float scale = largest(in + at) / 127, inverse = scale > 0 ? 1 / scale : 0;
         x->group_d[at / 32] = scale;
         for (int h = 0; h < 2; h++) {
             const int64_t from = at + 16 * h;
+            int8_t *code = x->code + (of->paired ? paired_place(from) : from);
             int total = 0;
             for (int l = 0; l < 16; l++) {
-                x->code[from + l] = code_of(in[from + l] * inverse);
-                total += x->code[from + l];
+                code[l] = code_of(in[from + l] * inverse);
+                total += code[l];
             }
             x->d[from / 16] = scale;
             x->sum[from / 16] = scale * (float)total;
             x->halves[from / 16] = (int16_t)total;
         }
     }
-    memset(x->code + n, 0, (size_t)(end - n));
-    for (int64_t i = 0; i < end / 2; i++)
-        x->less[i] = (int16_t)(less * (x->code[2 * i] + x->code[2 * i + 1]));
+    sum_less(x->code, end, of, x->less);
     for (int64_t h = n / 16; h < end / 16; h++) {
         x->d[h] = x->sum[h] = x->group_d[h / 2] = 0;
         x->halves[h] = 0;
@@ -126,6 +145,20 @@ static inline __m256i two_products(__m256i a, const int8_t *x, const int16_t *le
     return with_less ? _mm256_sub_epi16(pairs, bytes_of(less)) : pairs;
 }
 
+/* The same of two blocks' halves: sums of four products each, as integers of 32 bits. Four products of codes at
+ * least 0, of 5 bits at most, stay within 16 bits. */
+static inline __m256i four_products(const __m256i code[2], const int8_t *x, const int16_t *less,
+                                    int with_signs, int with_less)
+{
+    const __m256i one = _mm256_set1_epi16(1);
+    const __m256i first = two_products(code[0], x, less, with_signs, 0);
+    const __m256i second = two_products(code[1], x + 32, less, with_signs, 0);
+    if (with_signs)
+        return _mm256_add_epi32(_mm256_madd_epi16(first, one), _mm256_madd_epi16(second, one));
+    const __m256i sum = _mm256_add_epi16(first, second);
+    return _mm256_madd_epi16(with_less ? _mm256_sub_epi16(sum, bytes_of(less)) : sum, one);
+}
+
 /* Scales of 16 elements times d of these. */
 static inline void scales_times(const float *scale, const float *d, float *both)
 {
@@ -139,6 +172,11 @@ static inline __m256 add_scaled(__m256 sum, __m256i pairs, __m256i step, const f
     const __m256 four = _mm256_cvtepi32_ps(_mm256_madd_epi16(pairs, step));
     return _mm256_add_ps(sum, _mm256_mul_ps(_mm256_broadcast_ss(factor), four));
 }
+/* Adds the sums of eight products, four of a block and four of the next, times their factors. */
+static inline __m256 add_scaled_two(__m256 sum, __m256i sums, __m256 factors)
+{
+    return _mm256_add_ps(sum, _mm256_mul_ps(factors, _mm256_cvtepi32_ps(sums)));
+}
 /* Factors are broadcast as they are read: in registers they would be moved by instructions of their own. */
 #define KEEP_IN_MEMORY(array) __asm__("" : "+m"(array))
 
@@ -147,21 +185,41 @@ static inline void store_steps(int16_t *to, __m256i steps)
     _mm256_storeu_si256((__m256i *)(void *)to, steps);
 }
 
-/* Steps of each 16 elements, a whole number each, for the sums of two in group g of 32. */
-static inline __m256i steps_of_group(__m256i steps, int g)
+/* The steps of 32 elements, two whole numbers, for the sums of two in the halves of these. */
+static inline __m256i steps_of_group(const int16_t *step)
 {
-    const __m256i four = g < 4 ? _mm256_permute2x128_si256(steps, steps, 0x00)
-                               : _mm256_permute2x128_si256(steps, steps, 0x11);
-    const __m256i first =
-        _mm256_setr_epi16(0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0302,
-                          0x0302, 0x0302, 0x0302, 0x0302, 0x0302, 0x0302, 0x0302);
-    return _mm256_shuffle_epi8(four, _mm256_add_epi8(first, _mm256_set1_epi8((char)(4 * (g % 4)))));
+    int32_t both;
+    memcpy(&both, step, sizeof both);
+    return _mm256_shuffle_epi8(_mm256_set1_epi32(both),
+                               _mm256_setr_epi16(0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100,
+                                                 0x0100, 0x0100, 0x0302, 0x0302, 0x0302, 0x0302,
+                                                 0x0302, 0x0302, 0x0302, 0x0302));
 }
+
+/* What sums of some spans are multiplied by: for each 16 elements, or 32 where these have steps. */
+enum { QUANT_SPANS = 8 };
+typedef struct {
+    _Alignas(64) float both[QUANT_ROWS][QUANT_SPANS * QUANT_HALVES];
+    int16_t step[QUANT_SPANS * QUANT_HALVES];
+} quant_factors;
 #else
 static inline void add_minima(const float *min, const float *x, float *low)
 {
     for (int h = 0; h < QUANT_HALVES; h++)
         low[h] += min[h] * x[h];
+}
+
+/* Of paired formats: sums of eight products of a block, four of each half. */
+static inline void add_paired(const span *s, const int8_t *x, const float *d, float *sum)
+{
+    for (int g = 0; g < QUANT_SPAN / 32; g++)
+        for (int k = 0; k < 4; k++) {
+            int dot = 0;
+            for (int h = 0; h < 2; h++)
+                for (int j = 4 * k; j < 4 * k + 4; j++)
+                    dot += s->code[32 * g + 16 * h + j] * x[paired_place(32 * g + 16 * h) + j];
+            sum[g / 2 % 2 * 8 + g % 2 * 4 + k] += s->scale[2 * g] * d[2 * g] * (float)dot;
+        }
 }
 
 static inline void add_products(const span *s, const int8_t *x, const float *d, float *sum)
@@ -203,6 +261,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 8
 #define SIGNED 0
+#define PAIRED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q4_1
 #define BLOCK 32
@@ -211,6 +270,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 0
 #define SIGNED 0
+#define PAIRED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q5_0
 #define BLOCK 32
@@ -219,6 +279,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 16
 #define SIGNED 0
+#define PAIRED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q5_1
 #define BLOCK 32
@@ -227,6 +288,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 0
 #define SIGNED 0
+#define PAIRED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q8_0
 #define BLOCK 32
@@ -235,6 +297,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 0
 #define SIGNED 1
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q8_1
 #define BLOCK 32
@@ -243,6 +306,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 0
 #define SIGNED 1
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q2_K
 #define BLOCK 256
@@ -251,6 +315,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 0
 #define LESS 0
 #define SIGNED 0
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q3_K
 #define BLOCK 256
@@ -259,6 +324,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 0
 #define LESS 4
 #define SIGNED 0
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q4_K
 #define BLOCK 256
@@ -267,6 +333,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 0
 #define SIGNED 0
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q5_K
 #define BLOCK 256
@@ -275,6 +342,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 0
 #define SIGNED 0
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q6_K
 #define BLOCK 256
@@ -283,6 +351,7 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 0
 #define LESS 32
 #define SIGNED 0
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT iq4_nl
 #define BLOCK 32
@@ -291,13 +360,14 @@ static inline float total_of(__m256 first, __m256 second)
 #define ALIKE 1
 #define LESS 0
 #define SIGNED 1
+#define PAIRED 1
 #include "quant/format_tmpl.h"
 
 const quant_table CPU_ISA_FN(quant_table_of) = {
     .format =
         {
 #define ND_QUANT(NAME, id, block, nbytes, min, writes, name, doc) \
-    [id] = {dequantize_##name, dot_##name, less_##name},
+    [id] = {dequantize_##name, dot_##name, less_##name, paired_##name},
 #include <ndock/quant.def>
         },
     .load = load,

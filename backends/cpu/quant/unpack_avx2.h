@@ -74,6 +74,58 @@ static inline __m256i codes_q5_1(const unsigned char *b, int g)
     return _mm256_or_si256(nibbles(b + 8), fifth_bits(b + 4));
 }
 
+/* Codes of two blocks, `nbytes` apart, whose nibbles begin at b: of the first halves of both, then of the second. */
+static inline void pair_nibbles(const unsigned char *b, int nbytes, __m256i code[2])
+{
+    const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)b),
+                  second = _mm_loadu_si128((const __m128i *)(const void *)(b + nbytes));
+    const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
+    code[0] = field(both, 0, 15);
+    code[1] = field(both, 4, 15);
+}
+/* And their fifth bits, which the four bytes from b on have. */
+static inline void pair_fifths(const unsigned char *b, int nbytes, __m256i code[2])
+{
+    const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)b),
+                  second = _mm_loadu_si128((const __m128i *)(const void *)(b + nbytes));
+    const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
+    const __m256i each = _mm256_set1_epi64x((long long)0x8040201008040201u);
+    const __m256i byte = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0,
+                                          0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    for (int h = 0; h < 2; h++) {
+        const __m256i spread =
+            _mm256_shuffle_epi8(both, _mm256_add_epi8(byte, _mm256_set1_epi8((char)(2 * h))));
+        const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, each), each);
+        code[h] = _mm256_or_si256(code[h], _mm256_and_si256(set, _mm256_set1_epi8(16)));
+    }
+}
+static inline void pair_q4_0(const unsigned char *b, __m256i code[2])
+{
+    pair_nibbles(b + 2, 18, code);
+}
+static inline void pair_q4_1(const unsigned char *b, __m256i code[2])
+{
+    pair_nibbles(b + 4, 20, code);
+}
+static inline void pair_q5_0(const unsigned char *b, __m256i code[2])
+{
+    pair_nibbles(b + 6, 22, code);
+    pair_fifths(b + 2, 22, code);
+}
+static inline void pair_q5_1(const unsigned char *b, __m256i code[2])
+{
+    pair_nibbles(b + 8, 24, code);
+    pair_fifths(b + 4, 24, code);
+}
+static inline void pair_iq4_nl(const unsigned char *b, __m256i code[2])
+{
+    const __m256i table = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113));
+    pair_nibbles(b + 2, 18, code);
+    code[0] = _mm256_shuffle_epi8(table, code[0]);
+    code[1] = _mm256_shuffle_epi8(table, code[1]);
+}
+
 static inline void scales_of_one(const unsigned char *b, float *scale, float *min)
 {
     (void)min;
