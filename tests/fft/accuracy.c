@@ -104,7 +104,7 @@ static void *elements(const exact_complex *x, int64_t n, nd_dtype dtype)
  * prime, whose exact transform is n sums of n products, a sample. */
 static int64_t apart_of(int64_t n)
 {
-    return n == 104729 ? 16 : 1;
+    return n == 104729 || n == 10007 ? 16 : 1;
 }
 
 static int exact_results(const exact_complex *x, exact_complex *y, int64_t n, int64_t results)
