@@ -6,6 +6,11 @@
 
 enum { INTEGERS = ND_KIND_INT | ND_KIND_UINT };
 
+/* What a row and a column make: the sum of products, and of their magnitudes. */
+typedef struct {
+    long double re, im, sizes;
+} product;
+
 typedef struct {
     nd_dtype dtype[2], compute, result;
     mirror a, b, bias;
@@ -14,6 +19,7 @@ typedef struct {
     int n_batch, ndim;        /* of the result */
     int64_t shape[CASE_NDIM]; /* of the result */
     cell *left, *right;       /* a as (batch, m, k), b as (batch, n, k) */
+    product *products;        /* of each element of the result; NULL for integers */
     int64_t items;
 } trial;
 
@@ -134,25 +140,51 @@ static cell exact_integer(const trial *t, const cell *a, const cell *b, cell old
     return cell_wrap(t->result, (int64_t)sum);
 }
 
+static product product_of(bool complex, const cell *a, const cell *b, int64_t k)
+{
+    product p = {0, 0, 0};
+    for (int64_t j = 0; j < k && !complex; j++) {
+        const long double x = a[j].re * b[j].re, size = fabsl(x);
+        p.re += x;
+        p.sizes += isfinite(size) ? size : 0;
+    }
+    for (int64_t j = 0; j < k && complex; j++) {
+        const long double size = hypotl(a[j].re, a[j].im) * hypotl(b[j].re, b[j].im);
+        p.re += a[j].re * b[j].re - a[j].im * b[j].im;
+        p.im += a[j].re * b[j].im + a[j].im * b[j].re;
+        p.sizes += isfinite(size) ? size : 0;
+    }
+    return p;
+}
+
+/* Once for all results that are compared with them. */
+static void make_products(trial *t)
+{
+    const int64_t size = t->items * t->m * t->n;
+    if (kind_of(t->result) & INTEGERS)
+        return;
+    t->products = malloc((size_t)(size + 1) * sizeof *t->products);
+    for (int64_t i = 0; i < size; i++) {
+        const int64_t row = i / t->n, column = i / (t->m * t->n) * t->n + i % t->n;
+        t->products[i] = product_of(kind_of(t->result) == ND_KIND_COMPLEX, t->left + row * t->k,
+                                    t->right + column * t->k, t->k);
+    }
+}
+
 /* Left out (false): sums whose order decides whether they overflow. */
-static bool expect(const trial *t, const cell *a, const cell *b, cell old, cell bias, cell *want,
+static bool expect(const trial *t, int64_t i, cell old, cell bias, cell *want,
                    long double *tolerance)
 {
     bool complex = kind_of(t->result) == ND_KIND_COMPLEX,
          plain = t->opts.alpha == 0 && t->opts.beta == 0;
-    long double re = 0, im = 0, sizes = 0, alpha = plain ? 1 : t->opts.alpha, beta = t->opts.beta;
+    long double alpha = plain ? 1 : t->opts.alpha, beta = t->opts.beta;
     *tolerance = 0;
     if (kind_of(t->result) & INTEGERS) {
-        *want = exact_integer(t, a, b, old, bias);
+        const int64_t row = i / t->n, column = i / (t->m * t->n) * t->n + i % t->n;
+        *want = exact_integer(t, t->left + row * t->k, t->right + column * t->k, old, bias);
         return true;
     }
-    for (int64_t j = 0; j < t->k; j++) {
-        long double size = complex ? hypotl(a[j].re, a[j].im) * hypotl(b[j].re, b[j].im)
-                                   : fabsl(a[j].re * b[j].re);
-        re += a[j].re * b[j].re - (complex ? a[j].im * b[j].im : 0);
-        im += complex ? a[j].re * b[j].im + a[j].im * b[j].re : 0;
-        sizes += isfinite(size) ? size : 0;
-    }
+    long double re = t->products[i].re, im = t->products[i].im, sizes = t->products[i].sizes;
     if (sizes > cell_max(is_half(t->compute) ? ND_F32 : t->compute) / 64)
         return false;
     re = alpha * re + (beta != 0 ? beta * old.re : 0) + bias.re;
@@ -172,14 +204,12 @@ static void check_result(const trial *t, const nd_array *r, const mirror *old)
     int64_t size = t->items * t->m * t->n;
     nd_dtype dtype = nd_dtype_of(r);
     for (int64_t i = 0; data && i < size && !failing(); i++) {
-        int64_t column = i % t->n, item = i / (t->m * t->n), row = i / t->n % t->m;
         const cell zero = {.kind = kind_of(t->result)};
         cell want, got = cell_read(dtype, data + (size_t)i * nd_dtype_size(dtype));
         cell before = old ? mirror_cell(old, t->ndim, t->shape, i) : zero;
         cell bias = t->bias.array ? mirror_cell(&t->bias, t->ndim, t->shape, i) : zero;
         long double tolerance;
-        if (!expect(t, t->left + (item * t->m + row) * t->k,
-                    t->right + (item * t->n + column) * t->k, before, bias, &want, &tolerance) ||
+        if (!expect(t, i, before, bias, &want, &tolerance) ||
             cell_within(t->result, got, want, tolerance))
             continue;
         fail_case(
@@ -270,6 +300,7 @@ static void run_case(trial *t, nd_dtype dtype, bool row, bool column, bool tame)
     settle_batch(t, row, column);
     t->left = spread(t, &t->a, false);
     t->right = spread(t, &t->b, true);
+    make_products(t);
     random_options(t);
     if (good(nd_matmul(t->a.array, t->b.array,
                        random_below(2) || t->opts.dtype || t->opts.bias || t->opts.epilogue ||
@@ -293,6 +324,7 @@ static void finish_case(trial *t)
 {
     free(t->left);
     free(t->right);
+    free(t->products);
     mirror_release(&t->a);
     mirror_release(&t->b);
     mirror_release(&t->bias);

@@ -46,16 +46,29 @@ static long double at(const mirror *x, int64_t row, int64_t column)
     return mirror_cell(x, 2, x->shape, r * x->shape[1] + c).re;
 }
 
+/* Lines of k elements one after the other: the rows of a, or the columns of b. */
+static long double *lines_of(const trial *t, bool columns)
+{
+    const mirror *x = columns ? &t->b : &t->a;
+    const int64_t lines = columns ? t->n : t->m;
+    long double *all = malloc((size_t)(lines * t->k + 1) * sizeof *all);
+    for (int64_t line = 0; line < lines; line++)
+        for (int64_t k = 0; k < t->k; k++)
+            all[line * t->k + k] =
+                mirror_cell(x, 2, x->shape, columns ? k * t->n + line : line * t->k + k).re;
+    return all;
+}
+
 static void check(const trial *t, const nd_array *r)
 {
     char *data = fetch(r);
+    long double *left = lines_of(t, false), *right = lines_of(t, true);
     for (int64_t e = 0; data && e < t->m * t->n && !failing(); e++) {
         const int64_t i = e / t->n, j = e % t->n;
         const long double scale = at(&t->scale_a, i, 0) * at(&t->scale_b, 0, j);
         long double sum = 0, size = 0, bias = 0;
         for (int64_t k = 0; k < t->k; k++) {
-            const long double x = mirror_cell(&t->a, 2, t->a.shape, i * t->k + k).re *
-                                  mirror_cell(&t->b, 2, t->b.shape, k * t->n + j).re * scale;
+            const long double x = left[i * t->k + k] * right[j * t->k + k] * scale;
             sum += x;
             size += fabsl(x);
         }
@@ -71,6 +84,8 @@ static void check(const trial *t, const nd_array *r)
                       nd_dtype_name(t->result), (long long)t->m, (long long)t->k, (long long)t->n,
                       (long long)i, (long long)j, got.re, sum + bias);
     }
+    free(left);
+    free(right);
     free(data);
 }
 

@@ -103,12 +103,12 @@ static void reduce_case(nd_dtype dtype, int pattern, int64_t n, int64_t columns)
     const nd_reduce_opts opts = {.size = sizeof opts, .axes = &axis, .naxes = 1};
     dense d = zeros_of(dtype, pattern, n, columns);
     nd_array *a = dense_array(&d);
+    const int64_t minus = minus_before(pattern, n, n);
     for (int k = 0; a && k < REDUCTIONS; k++) {
         const char *name = nd_op_get(reductions[k].op)->name;
         nd_array *r = NULL;
         if (good(reductions[k].run(a, &opts, &r), name))
-            has_sign(r, reduced_is_minus(reductions[k].op, n, minus_before(pattern, n, n)), 0,
-                     name);
+            has_sign(r, reduced_is_minus(reductions[k].op, n, minus), 0, name);
         nd_release(r);
     }
     for (int k = 0; a && k < 2; k++) { /* zeros are equal: the first is largest and smallest */
@@ -141,12 +141,11 @@ static dense complex_zeros(nd_dtype dtype, int re, int im, int64_t n, int64_t co
     return d;
 }
 
-/* The sum of the first `terms` of such zeros. */
-static cell sum_of_zeros(int re, int im, int64_t terms, int64_t n)
+/* The sum of so many of such zeros, of which minus are -0 in each part. */
+static cell sum_of_zeros(int64_t terms, const int64_t minus[2])
 {
-    const bool minus[2] = {terms && minus_before(re, terms, n) == terms,
-                           terms && minus_before(im, terms, n) == terms};
-    return cell_complex(minus[0] ? -0.0L : 0.0L, minus[1] ? -0.0L : 0.0L);
+    const bool re = terms && minus[0] == terms, im = terms && minus[1] == terms;
+    return cell_complex(re ? -0.0L : 0.0L, im ? -0.0L : 0.0L);
 }
 
 static void complex_case(nd_dtype dtype, int re, int im, int64_t n, int64_t columns)
@@ -157,10 +156,15 @@ static void complex_case(nd_dtype dtype, int re, int im, int64_t n, int64_t colu
     const int64_t shape[2] = {n, columns};
     dense zeros = complex_zeros(dtype, re, im, n, columns);
     dense sums = dense_new(dtype, 1, &columns), running = dense_new(dtype, 2, shape);
+    int64_t minus[2] = {0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        minus[0] += is_minus(re, i, n);
+        minus[1] += is_minus(im, i, n);
+        for (int64_t c = 0; c < columns; c++)
+            cell_write(dtype, sum_of_zeros(i + 1, minus), dense_at(&running, i * columns + c));
+    }
     for (int64_t c = 0; c < columns; c++)
-        cell_write(dtype, sum_of_zeros(re, im, n, n), dense_at(&sums, c));
-    for (int64_t i = 0; i < running.size; i++)
-        cell_write(dtype, sum_of_zeros(re, im, i / columns + 1, n), dense_at(&running, i));
+        cell_write(dtype, sum_of_zeros(n, minus), dense_at(&sums, c));
     nd_array *a = dense_array(&zeros), *sum = NULL, *mean = NULL, *cumulative = NULL;
     if (a && good(nd_sum(a, &along, &sum), "sum"))
         (void)dense_is(&sums, sum, "sum of complex zeros");

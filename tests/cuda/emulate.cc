@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The threads of emulate.h. */
+#include "tests/cuda/fibre.h"
 #include <stdlib.h>
-#include <ucontext.h>
 #include "tests/cuda/emulate.h"
 
 enum { MOST_THREADS = 256, STACK = 128 << 10, SHARED = 227 << 10 };
@@ -9,7 +9,7 @@ enum { MOST_THREADS = 256, STACK = 128 << 10, SHARED = 227 << 10 };
 struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
 alignas(32) char emulated_shared[SHARED];
 
-static ucontext_t scheduler, contexts[MOST_THREADS];
+static struct fibre scheduler, fibres[MOST_THREADS];
 static char *stacks;
 static bool ended[MOST_THREADS], waits[MOST_THREADS];
 static unsigned turn_of[MOST_THREADS]; /* which place of an exchange is next */
@@ -20,7 +20,7 @@ static const void *running_params;
 
 void emulated_barrier(void)
 {
-    swapcontext(&contexts[now], &scheduler);
+    fibre_switch(&fibres[now], &scheduler);
 }
 
 void emulated_block_barrier(void)
@@ -40,18 +40,21 @@ void emulated_next_exchange(void)
     turn_of[now]++;
 }
 
+/* One thread after the other, of the kernels to come as well. */
 static void begin(void)
 {
-    running(running_params);
-    ended[now] = true;
-    swapcontext(&contexts[now], &scheduler);
+    for (;;) {
+        running(running_params);
+        ended[now] = true;
+        fibre_switch(&fibres[now], &scheduler);
+    }
 }
 
 static void resume(int i)
 {
     now = i;
     emulated_thread = {(unsigned)i, 0, 0};
-    swapcontext(&scheduler, &contexts[i]);
+    fibre_switch(&scheduler, &fibres[i]);
 }
 
 /* Threads go on from a barrier of the block when all that have not ended are there. */
@@ -83,11 +86,8 @@ static int run_block(int threads)
     for (int i = 0; i < threads; i++) {
         ended[i] = waits[i] = false;
         turn_of[i] = 0;
-        getcontext(&contexts[i]);
-        contexts[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
-        contexts[i].uc_stack.ss_size = STACK;
-        contexts[i].uc_link = &scheduler;
-        makecontext(&contexts[i], begin, 0);
+        if (!fibres[i].made)
+            fibre_make(&fibres[i], stacks + (size_t)i * STACK, STACK, begin);
     }
     for (int turn = 0; left > 0; turn++) {
         for (int k = 0; k < threads; k++) {
@@ -96,8 +96,11 @@ static int run_block(int threads)
                 resume(i);
         }
         release(threads);
-        if (!agree(threads, &left))
+        if (!agree(threads, &left)) {
+            for (int i = 0; i < threads; i++) /* those in the middle of it begin anew */
+                fibres[i].made = ended[i];
             return -1;
+        }
     }
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The threads of emulate_warp.h: contexts of their own that wait at barriers of their warp or their
  * block, and whose copies arrive as late as they may. */
+#include "tests/cuda/fibre.h"
 #include <stdlib.h>
-#include <ucontext.h>
 #include "tests/cuda/emulate_wide.h"
 
 enum { MOST_THREADS = 1024, STACK = 128 << 10, MOST_COPIES = 256, MOST_GROUPS = 16 };
@@ -31,7 +31,7 @@ struct gate {
 struct warp_place warp_thread, warp_block, warp_threads, warp_blocks;
 alignas(1024) char warp_shared[WARP_SHARED];
 
-static ucontext_t scheduler, contexts[MOST_THREADS];
+static struct fibre scheduler, fibres[MOST_THREADS];
 static char *stacks;
 static struct copies *copies;
 static struct products *products;
@@ -55,7 +55,7 @@ uint32_t (*warp_slots(void))[WARP_WORDS]
 static void wait_at(int where)
 {
     state[now] = where;
-    swapcontext(&contexts[now], &scheduler);
+    fibre_switch(&fibres[now], &scheduler);
 }
 void warp_barrier(void)
 {
@@ -183,17 +183,19 @@ void wide_turn(int name, int threads, bool waits)
 /* ---- threads ---- */
 static void begin(void)
 {
-    running(running_params);
-    failed = failed || copies[now].n > 0 || products[now].n > 0;
-    state[now] = ENDED;
-    swapcontext(&contexts[now], &scheduler);
+    for (;;) { /* one thread after the other, of the kernels to come as well */
+        running(running_params);
+        failed = failed || copies[now].n > 0 || products[now].n > 0;
+        state[now] = ENDED;
+        fibre_switch(&fibres[now], &scheduler);
+    }
 }
 
 static void resume(int i)
 {
     now = i;
     warp_thread.x = (unsigned)i;
-    swapcontext(&scheduler, &contexts[i]);
+    fibre_switch(&scheduler, &fibres[i]);
 }
 
 /* Whether threads first to last - 1 that have not ended all wait there; they are let go then. */
@@ -217,11 +219,8 @@ static void prepare(int i)
     copies[i].n = copies[i].groups = 0;
     products[i].n = products[i].groups = 0;
     calls[i] = 0;
-    getcontext(&contexts[i]);
-    contexts[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
-    contexts[i].uc_stack.ss_size = STACK;
-    contexts[i].uc_link = &scheduler;
-    makecontext(&contexts[i], begin, 0);
+    if (!fibres[i].made)
+        fibre_make(&fibres[i], stacks + (size_t)i * STACK, STACK, begin);
 }
 
 /* Warps run as far as they can, the last one first every other time. */
@@ -248,8 +247,10 @@ static int run_block(int threads)
         moved = release(0, threads, AT_BLOCK) || moved || events != before;
     }
     for (int i = 0; i < threads; i++)
-        if (state[i] != ENDED)
-            return -1;
+        if (state[i] != ENDED) {
+            fibres[i].made = false; /* which begins anew */
+            failed = true;
+        }
     return failed ? -1 : 0;
 }
 

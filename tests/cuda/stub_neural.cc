@@ -2,6 +2,8 @@
  * Kernels of backends/cuda/neural, compiled for the host, for the libcuda.so.1 that only pretends:
  * attention by tensor cores, norms with weights of any dimensions, and gradients of norms, of f32
  * alone, since their names have no dtype. */
+/* Kernels that run a few times each take longer to be optimised than to run. */
+#pragma GCC optimize("O1")
 #include "tests/cuda/emulate_wide.h"
 #include <ndock/plugin.h>
 #include "neural/flash_grad.cuh"

@@ -317,7 +317,7 @@ static void crowds(void)
 {
     const char *text = getenv("NDOCK_CROWD_SECONDS");
     const time_t end = time(NULL) + (text ? atoi(text) : 0);
-    const int rounds = text ? 20 * ROUNDS : getenv("NDOCK_TEST_SLICE") ? ROUNDS / 8 : ROUNDS;
+    const int rounds = text ? 20 * ROUNDS : getenv("NDOCK_TEST_SLICE") ? ROUNDS / 8 : ROUNDS / 2;
     unsetenv("NDOCK_NO_CACHE");
     do
         for (int i = 0; i < SETTINGS; i++) {

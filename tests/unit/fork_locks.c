@@ -10,7 +10,7 @@
 #include "core/memory/memory.h"
 #include "tests/tap.h"
 
-enum { FORKS = 200, PATIENCE_S = 30 };
+enum { FORKS = 200, FORKS_SLICE = 40, PATIENCE_S = 30 };
 
 static nd_device *cpu;
 static nd_backend *backends[3]; /* none, debug, caching */
@@ -135,10 +135,10 @@ static void start(void)
 }
 
 /* How many of the children, each forked at another moment, do everything right. */
-static int fork_all(void)
+static int fork_all(uint32_t forks)
 {
     int good = 0;
-    for (uint32_t i = 0; i < FORKS; i++) {
+    for (uint32_t i = 0; i < forks; i++) {
         int status = 0;
         pid_t child = fork();
         if (child == 0) {
@@ -155,6 +155,7 @@ static int fork_all(void)
 
 static void forking(void)
 {
+    const int forks = getenv("NDOCK_TEST_SLICE") ? FORKS_SLICE : FORKS;
     pthread_t threads[JOBS];
     uint32_t seeds[JOBS];
     start();
@@ -164,7 +165,8 @@ static void forking(void)
             bail("no thread");
     }
     fflush(stdout);
-    is_int(fork_all(), FORKS, "children forked in the middle of everything, and their parent");
+    is_int(fork_all((uint32_t)forks), forks,
+           "children forked in the middle of everything, and their parent");
     atomic_store(&stop, true);
     for (int i = 0; i < JOBS; i++)
         pthread_join(threads[i], NULL);
