@@ -12,7 +12,7 @@ enum { KINDS = 4, KEPT = 64, THREADS = 2, SHARED = 4099 };
 
 static nd_device *cpu;
 static int64_t lengths = 2500; /* of each kind; of a slice of the tests, fewer */
-static int rounds = 400; /* of each thread with one plan */
+static int rounds = 400;       /* of each thread with one plan */
 
 static nd_plan_stats stats(void)
 {
