@@ -169,6 +169,9 @@ class _Traced:
         return self._power(other, self)
 
     def _power(self, base: Any, exponent: Any) -> _Traced:
+        if isinstance(base, _Traced) and type(exponent) in (int, float) and exponent == 2:
+            if base.dtype != _ndock.bool and (type(exponent) is int or "int" not in str(base.dtype)):
+                return self._apply("multiply", (base, base), None)  # as Arrays do
         made = self._apply("pow", (base, exponent), None)
         if isinstance(exponent, _Traced) and "int" in str(made.dtype):
             raise _NotFusable("whether ** is allowed for integers depends on the exponents; use nd.pow")

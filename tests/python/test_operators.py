@@ -34,6 +34,21 @@ def test_squares_of_specials():
     assert got[:3] == [0, inf, inf] and str(got[0]) == "0.0" and got[3] != got[3] and got[4:] == [inf, 0, 9]
 
 
+@cases(*"float32 float64".split())
+def test_squares_are_products_fused_or_not(dtype):
+    x = nd.random.uniform(-4, 4, (5000,), device="cpu").astype(dtype)
+    product, square, y = x * x, nd.fuse(lambda v: v ** 2 + 0), x.copy()
+    y **= 2.0
+    assert (x ** 2).tolist() == (x ** 2.0).tolist() == y.tolist() == product.tolist()
+    for _ in range(3):
+        assert square(x).tolist() == product.tolist()
+
+
+def test_squares_keep_the_dtype_of_powers():
+    assert (nd.asarray([15, 16], dtype=nd.uint8) ** 2).dtype == nd.uint8 and (nd.asarray([3], dtype=nd.int32) ** 2.0).dtype == nd.float64
+    assert (nd.asarray([2j]) ** 2).tolist() == [-4 + 0j]
+
+
 def test_shapes_that_do_not_broadcast_name_both():
     with raises(ValueError, "(3,)", "(4,)"):
         nd.ones(3) + nd.ones(4)

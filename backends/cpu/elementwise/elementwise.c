@@ -320,26 +320,9 @@ static void run_small(const ew_kernel *kernel, const ndp_call *call, int64_t n)
     kernel->loop(p, n);
 }
 
-/* Whether the call is a power with the exponent 2 of reals, which is a product. */
-static int is_square(const ew_kernel *kernel, const ndp_call *call)
-{
-    if (kernel->op != NDP_OP_pow || call->in[1].mem || kernel->dtype == NDP_C64 ||
-        kernel->dtype == NDP_C128)
-        return 0;
-    const ndp_scalar *s = &call->scalar[call->in[1].offset_bytes];
-    return kernel->dtype >= NDP_F16 ? s->v.f == 2 : s->v.u == 2;
-}
-
 static int32_t run(const ndp_kernel *base, ndp_stream *stream, const ndp_call *call)
 {
     const ew_kernel *kernel = (const ew_kernel *)base;
-    if (is_square(kernel, call)) {
-        const ndp_view twice[2] = {call->in[0], call->in[0]};
-        ndp_call product = *call;
-        product.op = NDP_OP_multiply;
-        product.in = twice;
-        return run(&kernels[NDP_OP_multiply][kernel->dtype].base, stream, &product);
-    }
     const ndp_view *out = &call->out[0];
     int views = 1, flat = out->ndim == 0 || (out->flags & NDP_VIEW_CONTIGUOUS) != 0;
     (void)stream;

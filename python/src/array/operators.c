@@ -140,16 +140,33 @@ static int check_power(PyObject *l, PyObject *r)
     return bad ? -1 : 0;
 }
 
+/* As NumPy: the number 2 as exponent stands for a product, where that has the dtype of the power. */
+static bool is_square(PyObject *l, PyObject *r)
+{
+    py_state *st = py_state_of_array(l);
+    const nd_array *base = st ? py_array_get(st, l) : NULL;
+    if (!base || nd_dtype_of(base) == ND_BOOL)
+        return false;
+    int overflow;
+    if (PyLong_CheckExact(r))
+        return PyLong_AsLongAndOverflow(r, &overflow) == 2;
+    return PyFloat_CheckExact(r) && PyFloat_AsDouble(r) == 2 && !is_integer(nd_dtype_of(base));
+}
+
 static PyObject *power(PyObject *l, PyObject *r, PyObject *modulus)
 {
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
+    if (is_square(l, r))
+        return binary(ND_OP_multiply, l, l);
     return check_power(l, r) < 0 ? NULL : binary(ND_OP_pow, l, r);
 }
 static PyObject *inplace_power(PyObject *l, PyObject *r, PyObject *modulus)
 {
     if (modulus != Py_None)
         Py_RETURN_NOTIMPLEMENTED;
+    if (is_square(l, r))
+        return in_place(ND_OP_multiply, l, l);
     return check_power(l, r) < 0 ? NULL : in_place(ND_OP_pow, l, r);
 }
 
