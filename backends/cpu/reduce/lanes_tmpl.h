@@ -10,7 +10,8 @@
  *   FN(begin)(s, cap)          the state at s before anything is folded into it
  *   FN(merge)                  as in cpu_reducer
  * and ANY_ORDER where neither the order of elements nor how many are folded between two flushes
- * changes a XX * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
+ * changes a bit: flushes of floating extremes take longer than many rows do.
+ * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
  * vectorises at all vectorises these, and no width changes what is added to what. */
 
 /* Four rows of n columns, from row 0 on apart elements from one to the next, into lanes. */
