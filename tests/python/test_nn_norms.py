@@ -143,6 +143,26 @@ def test_batch_norm(device, dtype):
         near(nd.nn.batch_norm(x, None, None, training=True), normal(x64, axes, 1e-5), dtype, 4)
 
 
+@cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
+def test_channels_side_by_side(device, dtype):
+    """Many values of many channels, more than the CPU's tiles take at once, each channel with a mean of its own."""
+    rng = np.random.default_rng(11)
+    for shape, axis in [((1100, 530), 1), ((37, 521), 1), ((9, 16), 1), ((530, 24), 0)]:
+        values = rng.normal(size=shape) + rng.normal(size=(1, shape[1])) * 3
+        x, g = (nd.astype(nd.asarray(v, device=device), dtype) for v in (values, rng.normal(size=shape)))
+        w = nd.astype(nd.asarray(rng.normal(size=shape[axis]), device=device), dtype)
+        x64, g64, w64 = (np.asarray(nd.astype(nd.asarray(a, device="cpu"), nd.float64)) for a in (x, g, w))
+        if axis == 0:
+            x, g, x64, g64 = x.T, g.T, x64.T, g64.T
+        dx, dw, db = nd.nn.batch_norm_grad(g, x, None, None, w, training=True)
+        near(dx, normal_grad(g64 * w64, x64, (0,), 1e-5), dtype, 20)
+        near(dw, (g64 * normal(x64, (0,), 1e-5)).sum(0), dtype, 8)
+        near(db, g64.sum(0), dtype, 8)
+        near(nd.nn.batch_norm(x, None, None, w, training=True), normal(x64, (0,), 1e-5) * w64, dtype, 4)
+        near(nd.nn.layer_norm_grad(g.T, x.T, x.shape[0])[0], normal_grad(g64.T, x64.T, (1,), 1e-5), dtype, 20)
+        near(nd.nn.rms_norm_grad(g.T, x.T, x.shape[0])[0], rms_grad(g64.T, x64.T, (1,), 1e-5), dtype, 20)
+
+
 def difference(f, x, g, step=1e-6):
     """The gradient of sum(g*f(x)) by central differences."""
     r = np.zeros_like(x)

@@ -4,22 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "norm/grad.h"
 #include "norm/lines.h"
-#include "walk/walk.h"
 
 enum { BLOCK = 2048, GRAIN = 1 << 13 };
-/* Operands: x is what the forward function was given, or its result for the softmax family. */
-enum { X, G, OUT, SCALE };
 
-typedef struct {
-    const cpu_norm_table *loops;
-    cpu_walk rows, row; /* bytes */
-    char *base[4];      /* scale NULL where there is none */
-    int op, dtype, precise;
-    int64_t n; /* elements of a row */
-    double eps;
-    double *statistics; /* of each row, for the weights; NULL: not wanted */
-} plan;
+typedef cpu_norm_grad_plan plan;
 
 /* A row's block at hand, and what the passes found. */
 typedef struct {
@@ -30,6 +20,23 @@ typedef struct {
     double a, b;                /* sums that the formulas need */
     double xs[BLOCK], gs[BLOCK], other[BLOCK];
 } row_state;
+
+static int is_softmax(const plan *p)
+{
+    return p->op == NDP_OP_softmax_grad || p->op == NDP_OP_log_softmax_grad;
+}
+
+/* Rows that lie side by side, each of elements further apart than the rows are. */
+static void plan_tiles(plan *p)
+{
+    const int64_t inner = p->rows.shape[p->rows.ndim - 1];
+    const uint64_t beside = ndp_magnitude(cpu_walk_inner(&p->rows, X));
+    p->across = cpu_norm_wide(inner);
+    p->tiles = 0;
+    if (!is_softmax(p) && inner >= 8 && p->n > 1 &&
+        ndp_magnitude(cpu_walk_inner(&p->row, X)) > beside)
+        p->tiles = (inner + p->across - 1) / p->across;
+}
 
 static void plan_make(plan *p, const ndp_call *call)
 {
@@ -63,6 +70,7 @@ static void plan_make(plan *p, const ndp_call *call)
     p->precise = view[X]->dtype == NDP_F64;
     p->n = p->row.size;
     p->eps = params->eps;
+    plan_tiles(p);
 }
 
 /* Elements from..from+n of the row of operand o, dense. */
@@ -74,11 +82,6 @@ static void read_row(const plan *p, int o, const char *base, int64_t from, int64
 static void write_row(const plan *p, char *base, int64_t from, int64_t n, const double *src)
 {
     cpu_norm_write(p->loops, p->dtype, &p->row, OUT, base, from, n, src);
-}
-
-static int is_softmax(const plan *p)
-{
-    return p->op == NDP_OP_softmax_grad || p->op == NDP_OP_log_softmax_grad;
 }
 
 /* A block of x, and of g times scale. */
@@ -213,12 +216,8 @@ static void grad_rows(void *ctx, int64_t begin, int64_t end)
             softmax_row(&s);
         else
             norm_row(&s);
-        if (p->statistics) {
-            double *to = p->statistics + u * CPU_NORM_STATISTICS;
-            to[0] = s.mean;
-            to[1] = s.error;
-            to[2] = s.factor;
-        }
+        if (p->statistics)
+            cpu_norm_grad_keep(p, u, s.mean, s.error, s.factor);
     }
 }
 
@@ -230,8 +229,12 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     plan_make(&p, call);
     if (p.rows.size == 0 || p.n == 0)
         return NDP_OK;
-    const int64_t grain = GRAIN / p.n;
-    cpu_parallel(p.rows.size, grain > 1 ? grain : 1, grad_rows, &p);
+    int64_t units = p.rows.size, grain = GRAIN / p.n;
+    if (p.tiles) {
+        units = units / p.rows.shape[p.rows.ndim - 1] * p.tiles;
+        grain = GRAIN / (p.n * p.across);
+    }
+    cpu_parallel(units, grain > 1 ? grain : 1, p.tiles ? cpu_norm_grad_tiles : grad_rows, &p);
     if (p.statistics)
         cpu_norm_weights(p.loops, p.dtype, call);
     return NDP_OK;

@@ -74,7 +74,10 @@ static void plan_make(norm_plan *p, const ndp_call *call)
     }
     uint64_t beside = ndp_magnitude(cpu_walk_inner(&p->rows, IN));
     p->tiles = 0;
-    p->across = p->n <= KEEP / TILE ? TILE : p->n <= KEEP / 32 ? 32 : p->n <= KEEP / 16 ? 16 : TILE;
+    p->across = p->n <= KEEP / TILE ? TILE
+                : p->n <= KEEP / 32 ? 32
+                : p->n <= KEEP / 16 ? 16
+                                    : cpu_norm_wide(inner);
     if (inner >= 8 && p->n > 1 && ndp_magnitude(cpu_walk_inner(&p->row, IN)) > beside)
         p->tiles = (inner + p->across - 1) / p->across;
 }

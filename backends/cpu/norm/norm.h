@@ -51,8 +51,27 @@ typedef struct {
                            const double *mean, int64_t n);
     void (*affine_columns)(double *x, const double *mean, const double *error, const double *factor,
                            double scale, double bias, int64_t n);
+    /* ((g - a) - (x - mean - error)*b)*factor into x */
+    void (*affine_grad_columns)(double *x, const double *g, const double *mean, const double *error,
+                                const double *a, const double *b, const double *factor, int64_t n);
+    /* g*((x - mean - error)*factor) to scale, g to bias: of one row, and of a row for each. */
+    void (*weigh)(double *scale, double *bias, const double *x, const double *g, double mean,
+                  double error, double factor, int64_t n);
+    void (*weigh_columns)(double *scale, double *bias, const double *x, const double *g,
+                          const double *mean, const double *error, const double *factor, int64_t n);
 } cpu_norm_table;
 CPU_ISA_DECLARE(extern const cpu_norm_table, cpu_norm_loops);
+
+/* ---- tiles: rows that lie side by side in memory, worked on a line of elements at a time ---- */
+enum { CPU_NORM_TILE = 64, CPU_NORM_WIDE = 512 };
+/* Rows of a tile whose lines are read again for each pass, of `inner` side by side: long runs of
+ * memory, but as many tiles as leave each thread one. What a row gets does not depend on it. */
+static inline int64_t cpu_norm_wide(int64_t inner)
+{
+    const int64_t threads = cpu_threads(), each = (inner + threads - 1) / threads;
+    const int64_t across = (each + CPU_NORM_TILE - 1) / CPU_NORM_TILE * CPU_NORM_TILE;
+    return across < CPU_NORM_WIDE ? across : CPU_NORM_WIDE;
+}
 
 /* ---- weights.c: the gradients for scale and bias ---- */
 enum {

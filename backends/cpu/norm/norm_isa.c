@@ -393,6 +393,34 @@ static void affine_columns(double *x, const double *mean, const double *error, c
         x[j] = ((x[j] - mean[j]) - error[j]) * factor[j] * scale + bias;
 }
 
+static void affine_grad_columns(double *restrict x, const double *restrict g,
+                                const double *restrict mean, const double *restrict error,
+                                const double *restrict a, const double *restrict b,
+                                const double *restrict factor, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        x[j] = ((g[j] - a[j]) - ((x[j] - mean[j]) - error[j]) * b[j]) * factor[j];
+}
+
+static void weigh(double *restrict scale, double *restrict bias, const double *restrict x,
+                  const double *restrict g, double mean, double error, double factor, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        scale[j] += g[j] * ((x[j] - mean - error) * factor);
+        bias[j] += g[j];
+    }
+}
+
+static void weigh_columns(double *restrict scale, double *restrict bias, const double *restrict x,
+                          const double *restrict g, const double *restrict mean,
+                          const double *restrict error, const double *restrict factor, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        scale[j] += g[j] * ((x[j] - mean[j] - error[j]) * factor[j]);
+        bias[j] += g[j];
+    }
+}
+
 const cpu_norm_table CPU_ISA_FN(cpu_norm_loops) = {
     .load = {load_f16, load_bf16, load_f32, load_f64},
     .store = {store_f16, store_bf16, store_f32, store_f64},
@@ -418,4 +446,7 @@ const cpu_norm_table CPU_ISA_FN(cpu_norm_loops) = {
     .subtract_columns = subtract_columns,
     .square_columns = square_columns,
     .affine_columns = affine_columns,
+    .affine_grad_columns = affine_grad_columns,
+    .weigh = weigh,
+    .weigh_columns = weigh_columns,
 };

@@ -10,7 +10,8 @@ typedef struct {
     const char *scale, *bias; /* of group_norm */
     int64_t m, step[4];       /* rows, and bytes from one to the next */
     int kept;                 /* all lines fit in x */
-    double max[TILE], sum[TILE], ones[TILE], squares[TILE], mean[TILE], error[TILE], factor[TILE];
+    double max[CPU_NORM_WIDE], sum[CPU_NORM_WIDE], ones[CPU_NORM_WIDE], squares[CPU_NORM_WIDE],
+        mean[CPU_NORM_WIDE], error[CPU_NORM_WIDE], factor[CPU_NORM_WIDE];
     double x[KEEP];
 } tile;
 
@@ -49,7 +50,7 @@ static void pass_max(tile *t, const cpu_place *at, double *line)
 /* A kept line is replaced by its exponentials, but for log_softmax, which needs it. */
 static void pass_exp(tile *t, const cpu_place *at, double *line)
 {
-    double aside[TILE], *e = t->p->op == NDP_OP_log_softmax ? aside : line;
+    double aside[CPU_NORM_WIDE], *e = t->p->op == NDP_OP_log_softmax ? aside : line;
     (void)at;
     t->p->loops->exp[t->p->precise](e, line, t->max, t->m);
     t->p->loops->add_but_ones(t->sum, t->error, t->ones, e, t->m);
@@ -101,7 +102,7 @@ static void pass_squares(tile *t, const cpu_place *at, double *line)
 static void grouped_columns(tile *t, const cpu_place *at, double *line)
 {
     const norm_plan *p = t->p;
-    double w[TILE];
+    double w[CPU_NORM_WIDE];
     p->loops->affine_columns(line, t->mean, t->error, t->factor, 1, -0.0, t->m);
     if (t->scale) {
         p->loops->load[p->dtype](w, t->scale + at->offset[SCALE], t->step[SCALE], t->m);

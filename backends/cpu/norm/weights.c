@@ -6,7 +6,7 @@
 #include "norm/norm.h"
 #include "walk/walk.h"
 
-enum { CHUNK = 128, BLOCK = 2048, PART = 1 << 15, MOST_PARTS = 64 };
+enum { CHUNK = 512, BLOCK = 2048, PART = 1 << 15, MOST_PARTS = 64 };
 /* Operands: ROW counts rows in C order of the kept dimensions. */
 enum { X, G, ROW, SCALE, BIAS, OPERANDS };
 
@@ -85,26 +85,47 @@ static void add_run(const plan *p, const cpu_place *at, const cpu_place *w, int6
     s[1] += p->loops->sum(g, n);
 }
 
-/* One element for each of n weights side by side. */
-static void add_columns(const plan *p, const cpu_place *at, const cpu_place *w, int64_t n,
-                        double (*s)[2])
+/* n weights side by side: their sums, and the statistics of the rows that are at hand. */
+typedef struct {
+    double scale[CHUNK], bias[CHUNK], x[CHUNK], g[CHUNK];
+    double mean[CHUNK], error[CHUNK], factor[CHUNK];
+    int64_t row; /* of the first weight; -1: none yet */
+} columns;
+
+static void columns_begin(columns *c, int64_t n)
 {
-    double x[CHUNK], g[CHUNK];
-    const int64_t step = cpu_walk_inner(&p->weights, ROW) * CPU_NORM_STATISTICS;
-    const double *row = p->statistics + (at->offset[ROW] + w->offset[ROW]) * CPU_NORM_STATISTICS;
-    p->loops->load[p->dtype](x, p->x + at->offset[X] + w->offset[X], cpu_walk_inner(&p->weights, X),
-                             n);
-    p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(&p->weights, G),
-                             n);
-    for (int64_t j = 0; j < n && step == 0; j++) { /* of one row */
-        s[j][0] += g[j] * ((x[j] - row[0] - row[1]) * row[2]);
-        s[j][1] += g[j];
+    memset(c->scale, 0, (size_t)n * sizeof *c->scale);
+    memset(c->bias, 0, (size_t)n * sizeof *c->bias);
+    c->row = -1;
+}
+
+static void columns_statistics(columns *c, const double *row, int64_t step, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++, row += step) {
+        c->mean[j] = row[0];
+        c->error[j] = row[1];
+        c->factor[j] = row[2];
     }
-    for (int64_t j = 0; j < n && step != 0; j++) {
-        const double *r = row + j * step;
-        s[j][0] += g[j] * ((x[j] - r[0] - r[1]) * r[2]);
-        s[j][1] += g[j];
+}
+
+/* One element for each. */
+static void add_columns(const plan *p, const cpu_place *at, const cpu_place *w, int64_t n,
+                        columns *c)
+{
+    const cpu_walk *walk = &p->weights;
+    const int64_t step = cpu_walk_inner(walk, ROW) * CPU_NORM_STATISTICS;
+    const int64_t first = at->offset[ROW] + w->offset[ROW];
+    const double *row = p->statistics + first * CPU_NORM_STATISTICS;
+    p->loops->load[p->dtype](c->x, p->x + at->offset[X] + w->offset[X], cpu_walk_inner(walk, X), n);
+    p->loops->load[p->dtype](c->g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(walk, G), n);
+    if (step == 0) {
+        p->loops->weigh(c->scale, c->bias, c->x, c->g, row[0], row[1], row[2], n);
+        return;
     }
+    if (c->row != first)
+        columns_statistics(c, row, step, n);
+    c->row = first;
+    p->loops->weigh_columns(c->scale, c->bias, c->x, c->g, c->mean, c->error, c->factor, n);
 }
 
 /* Where chunk c of the weights begins; returns how many there are. */
@@ -127,19 +148,25 @@ static void sum_parts(void *ctx, int64_t begin, int64_t end)
         const int64_t part = u / p->chunks, size = p->sums.size;
         const int64_t last = (part + 1) * size / p->parts;
         cpu_place w, at;
+        columns c;
         int64_t number, i = part * size / p->parts;
         const int64_t n = seek_chunk(p, u % p->chunks, &w, &number);
         double(*s)[2] = (double(*)[2])p->partial + part * p->weights.size + number;
-        memset(s, 0, (size_t)n * sizeof *s);
+        double run[2] = {0, 0};
+        columns_begin(&c, n);
         cpu_place_seek(&at, &p->sums, i);
         for (int64_t m = 1; i < last; i += m, cpu_place_step(&at, m)) {
             if (p->chunk == 1 && along) {
                 m = cpu_place_room(&at) < last - i ? cpu_place_room(&at) : last - i;
                 m = m < BLOCK ? m : BLOCK;
-                add_run(p, &at, &w, m, *s);
+                add_run(p, &at, &w, m, run);
             } else {
-                add_columns(p, &at, &w, n, s);
+                add_columns(p, &at, &w, n, &c);
             }
+        }
+        for (int64_t j = 0; j < n; j++) {
+            s[j][0] = p->chunk == 1 && along ? run[0] : c.scale[j];
+            s[j][1] = p->chunk == 1 && along ? run[1] : c.bias[j];
         }
     }
 }
