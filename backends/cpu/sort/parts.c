@@ -75,7 +75,20 @@ typedef struct {
     uint64_t key;
     int64_t (*place)[3]; /* by chunk: where what is below, equal and above goes */
     int positions;
+    int uneven; /* most blocks are all below the key, or all above it */
 } division;
+
+enum { PART_BELOW, PART_EQUAL, PART_ABOVE, PART_MIXED };
+
+/* Where all n elements at a go, if that is asked for and one part has them all. */
+static int part_of_block(const division *w, const char *a, int64_t n)
+{
+    uint64_t least, most;
+    if (!w->uneven)
+        return PART_MIXED;
+    w->s.k->range(a, w->s.r->stride, n, w->s.flip, &least, &most);
+    return most < w->key ? PART_BELOW : least > w->key ? PART_ABOVE : PART_MIXED;
+}
 
 static void division_count(void *ctx, int64_t begin, int64_t end)
 {
@@ -85,7 +98,13 @@ static void division_count(void *ctx, int64_t begin, int64_t end)
     int64_t below = 0, equal = 0, *place = w->place[begin / s->grain], size = end - begin;
     for (; begin < end; begin += BLOCK) {
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
-        s->k->keys(s->r->a + begin * s->r->stride * s->nbytes, s->r->stride, n, s->flip, block);
+        const char *a = s->r->a + begin * s->r->stride * s->nbytes;
+        const int part = part_of_block(w, a, n);
+        if (part != PART_MIXED) {
+            below += part == PART_BELOW ? n : 0;
+            continue;
+        }
+        s->k->keys(a, s->r->stride, n, s->flip, block);
         for (int64_t i = 0; i < n; i++) {
             below += block[i] < w->key;
             equal += block[i] == w->key;
@@ -107,32 +126,58 @@ static void counts_to_places(division *w)
         }
 }
 
-/* Elements of one size to their places; strides in elements. */
-#define DEAL(U)                                                                       \
-    for (int64_t i = 0; i < n; i++) {                                                 \
-        int part = (block[i] >= w->key) + (block[i] > w->key);                        \
-        ((U *)r->out)[place[part]++ * r->out_stride] = ((const U *)a)[i * r->stride]; \
+/* Elements of one size to their places; strides in elements. The places are variables, since what is
+ * counted up in memory waits for its last store. */
+#define DEAL(U, VALUE)                                            \
+    for (int64_t i = 0; i < n; i++) {                             \
+        const int above = block[i] > key, same = block[i] == key; \
+        const int64_t at = above ? p2 : same ? p1 : p0;           \
+        ((U *)r->out)[at * r->out_stride] = (VALUE);              \
+        p2 += above;                                              \
+        p1 += same;                                               \
+        p0 += !(above | same);                                    \
     }
+#define DEAL_VALUE(U) DEAL(U, ((const U *)a)[i * r->stride])
 
 static void deal_block(const division *w, const char *a, const uint64_t *block, int64_t n,
                        int64_t begin, int64_t *place)
 {
     const sort_row *r = w->s.r;
+    const uint64_t key = w->key;
+    int64_t p0 = place[0], p1 = place[1], p2 = place[2];
     if (w->positions)
-        for (int64_t i = 0; i < n; i++) {
-            int part = (block[i] >= w->key) + (block[i] > w->key);
-            ((int64_t *)r->out)[place[part]++ * r->out_stride] = begin + i;
-        }
+        DEAL(int64_t, begin + i)
     else if (w->s.nbytes == 8)
-        DEAL(uint64_t)
+        DEAL_VALUE(uint64_t)
     else if (w->s.nbytes == 4)
-        DEAL(uint32_t)
+        DEAL_VALUE(uint32_t)
     else if (w->s.nbytes == 2)
-        DEAL(uint16_t)
+        DEAL_VALUE(uint16_t)
     else
-        DEAL(uint8_t)
+        DEAL_VALUE(uint8_t)
+    place[0] = p0;
+    place[1] = p1;
+    place[2] = p2;
 }
+#undef DEAL_VALUE
 #undef DEAL
+
+/* n elements, all of one part. */
+static void move_block(const division *w, const char *a, int64_t n, int64_t begin, int64_t *to)
+{
+    const sort_row *r = w->s.r;
+    const int64_t nbytes = w->s.nbytes;
+    char *out = r->out + *to * r->out_stride * (w->positions ? 8 : nbytes);
+    if (w->positions)
+        for (int64_t i = 0; i < n; i++)
+            ((int64_t *)out)[i * r->out_stride] = begin + i;
+    else if (r->stride == 1 && r->out_stride == 1)
+        memcpy(out, a, (size_t)(n * nbytes));
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(out + i * r->out_stride * nbytes, a + i * r->stride * nbytes, (size_t)nbytes);
+    *to += n;
+}
 
 static void division_deal(void *ctx, int64_t begin, int64_t end)
 {
@@ -144,6 +189,11 @@ static void division_deal(void *ctx, int64_t begin, int64_t end)
     for (; begin < end; begin += BLOCK) {
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
         const char *a = s->r->a + begin * s->r->stride * s->nbytes;
+        const int part = part_of_block(w, a, n);
+        if (part != PART_MIXED) {
+            move_block(w, a, n, begin, &place[part]);
+            continue;
+        }
         s->k->keys(a, s->r->stride, n, s->flip, block);
         deal_block(w, a, block, n, begin, place);
     }
@@ -170,6 +220,7 @@ static void partition_row(const sort_row *r, sort_between *chunk, int positions)
     division w = {.positions = positions};
     select_begin(&w.s, r, chunk);
     w.key = key_of_row(&w.s);
+    w.uneven = r->first < r->n / BLOCK || r->n - 1 - r->first < r->n / BLOCK;
     w.place = (int64_t(*)[3])chunk;
     cpu_parallel(r->n, w.s.grain, division_count, &w);
     counts_to_places(&w);
