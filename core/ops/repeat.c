@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Elements and axes repeated: tile, repeat. */
 #include "core/ops/ops.h"
+#include "core/ops/steps.h"
 
 /* `count` copies along axis: of the whole axis one after the other, or of each element (each). */
 static nd_status multiply_axis(const char *op, const nd_array *a, int axis, int64_t count,
@@ -117,10 +118,24 @@ static nd_status check_counts(const nd_array *a, const nd_array *counts, int axi
                       : ND_OK;
 }
 
-/* Element j of the result comes from the position whose running total of counts first exceeds j. */
+/* Position j of the result, of `total`, has an element from as many positions on as end at or before
+ * j. ends: running totals of the counts, the last of which is total. */
+static nd_status sources(const nd_array *ends, int64_t total, nd_array **from)
+{
+    nd_steps s = {ND_OK};
+    nd_array *one, *here, *number;
+    const int64_t room = total + 1; /* trailing counts of 0 end at total */
+    ND_STEP(&s, here, nd_zeros(ends->storage->device, ND_I64, 1, &room, &here));
+    ND_STEP(&s, one, nd_full(ends->storage->device, ND_I64, 0, NULL, nd_int(1), &one));
+    ND_STEP_DO(&s, nd_scatter_into(ends, one, 0, ND_SCATTER_ADD, here));
+    ND_STEP(&s, number, nd_cumulative_sum(nd__step_part(&s, here, 0, 0, total, 1), NULL, &number));
+    return nd__steps_end(&s, "repeat_each", number, from);
+}
+
+/* Elements come from positions that are counted up, not looked for one by one. */
 nd_status nd_repeat_each(const nd_array *a, const nd_array *counts, int axis, nd_array **out)
 {
-    nd_array *stretched = NULL, *wide = NULL, *ends = NULL, *ordinals = NULL, *from = NULL;
+    nd_array *stretched = NULL, *wide = NULL, *ends = NULL, *from = NULL;
     int64_t total = 0;
     nd_status status;
     int where;
@@ -132,16 +147,18 @@ nd_status nd_repeat_each(const nd_array *a, const nd_array *counts, int axis, nd
     ND_GOTO_IF(done, nd__cast(stretched, ND_I64, &wide));
     if (wide->size)
         ND_GOTO_IF(done, integer_item(nd_sum, wide, &total));
+    if (total < 0 || total == INT64_MAX) {
+        status =
+            nd__fail(ND_ERR_OVERFLOW, "repeat_each", 1, "the counts add up to 2^63 - 1 or more");
+        goto done;
+    }
     ND_GOTO_IF(done, nd_cumulative_sum(wide, NULL, &ends));
-    ND_GOTO_IF(done, nd_arange(a->storage->device, ND_I64, nd_int(0), nd_int(total), nd_int(1),
-                               &ordinals));
-    ND_GOTO_IF(done, nd_searchsorted(ends, ordinals, 1, NULL, &from));
+    ND_GOTO_IF(done, sources(ends, total, &from));
     ND_GOTO_IF(done, nd_take(a, from, where, out));
 done:
     nd_release(stretched);
     nd_release(wide);
     nd_release(ends);
-    nd_release(ordinals);
     nd_release(from);
     return status;
 }

@@ -29,6 +29,20 @@ def test_long_rows_beside_one_element(dtype):
     assert nd.where(rows > column, rows, 7).tolist() == [[v if v > 1 else 7 for v in flat], [v if v > 4 else 7 for v in flat[::-1]]]
 
 
+@cases(*"int8 uint8 int16 uint16 int32 int64".split())
+def test_division_by_one_number(dtype):
+    """Every value of 8 bits and many of more, in whole vectors and what is left of them, by divisors of either sign, powers of two
+    and the extremes."""
+    info = nd.iinfo(getattr(nd, dtype))
+    values = [info.min + k * max(1, (info.max - info.min) // 299) for k in range(300) if info.min + k * max(1, (info.max - info.min) // 299) <= info.max]
+    x = nd.asarray(values, dtype=getattr(nd, dtype))
+    for by in {1, 2, 3, 7, 10, 64, 100, 127, -1, -2, -7, -128, info.max, info.max - 1, info.min, info.min + 1}:
+        if by == 0 or not info.min <= by <= info.max:
+            continue
+        quotients = [(v // by - info.min) % 2**info.bits + info.min for v in values]  # the least by -1 wraps
+        assert (x // by).tolist() == quotients and (x % by).tolist() == [v % by for v in values], by
+
+
 def test_squares_of_specials():
     inf, got = float("inf"), (nd.asarray([-0.0, float("inf"), -float("inf"), float("nan"), 1e200, -1e-200, 3.0] * 100) ** 2).tolist()[:7]
     assert got[:3] == [0, inf, inf] and str(got[0]) == "0.0" and got[3] != got[3] and got[4:] == [inf, 0, 9]
