@@ -75,6 +75,6 @@ bench-quant: all
 CLEANFILES += sweep.json sweep.svg
 # Products of 8-bit matrices, beside PyTorch.
 bench-narrow: all
-	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/narrow.py %reldir%/others.py $(BENCH_FLAGS)
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/narrow.py $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
 .PHONY: bench bench-busy bench-small-add bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-gpu-stats bench-gpu-speed bench-quant bench-sweep bench-narrow

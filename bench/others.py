@@ -9,9 +9,9 @@ Figures are microseconds a call, the least of the rounds, contenders in turn; wi
 The results are compared before they are timed."""
 import argparse
 import json
-import os
-import sys
 import time
+
+from shapes import begin_with_threads, measured
 
 SECONDS = 0.004
 
@@ -184,23 +184,6 @@ def choosing(np, nd, rng, n):
 GROUPS = (writing, reading, searching, casting, joining, running, choosing)
 
 
-def measured(turns, rounds, clock):
-    calls = []
-    for fn in turns:
-        fn()
-        start = clock()
-        fn()
-        calls.append(max(1, int(SECONDS / max(clock() - start, 1e-7))))
-    best = [float("inf")] * len(turns)
-    for _ in range(rounds):
-        for i, fn in enumerate(turns):
-            start = clock()
-            for _ in range(calls[i]):
-                fn()
-            best[i] = min(best[i], (clock() - start) / calls[i])
-    return best
-
-
 def differ(np, mine, theirs):
     got, want = np.asarray(mine()), np.asarray(theirs())
     if got.shape != want.shape:
@@ -224,7 +207,7 @@ def run(o):
                 continue
             try:
                 wrong = differ(np, *turns)
-                a, b = measured(turns, o.rounds, clock)
+                a, b = measured(turns, o.rounds, clock, SECONDS)
             except Exception as error:  # the others are measured all the same
                 print(f"{name}: {type(error).__name__}: {error}")
                 continue
@@ -247,9 +230,7 @@ def main():
     p.add_argument("--worst", type=int, default=40)
     p.add_argument("--json")
     o = p.parse_args()
-    if os.environ.get("NDOCK_NUM_THREADS") != str(o.threads):  # libraries read it when they start
-        env = {**os.environ, **dict.fromkeys(("NDOCK_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(o.threads))}
-        os.execve(sys.executable, [sys.executable] + sys.argv, env)
+    begin_with_threads(o.threads)
     run(o)
 
 

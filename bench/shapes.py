@@ -108,13 +108,14 @@ def pair(np, nd, name, x, y, axis, target):
     return (lambda: y + v), (lambda: x + u)
 
 
-def measured(turns, rounds, clock):
+def measured(turns, rounds, clock, seconds=SECONDS):
+    """The least seconds of a call of each, which have their turns one after the other."""
     calls = []
     for fn in turns:
         fn()
         start = clock()
         fn()
-        calls.append(max(1, int(SECONDS / max(clock() - start, 1e-7))))
+        calls.append(max(1, int(seconds / max(clock() - start, 1e-7))))
     best = [float("inf")] * len(turns)
     for _ in range(rounds):
         for i, fn in enumerate(turns):
@@ -149,6 +150,13 @@ def run(o):
             json.dump(found, f, indent=1)
 
 
+def begin_with_threads(n):
+    """Starts the program anew where the libraries, which read it when they start, were told another number."""
+    if os.environ.get("NDOCK_NUM_THREADS") != str(n):
+        env = {**os.environ, **dict.fromkeys(("NDOCK_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(n))}
+        os.execve(sys.executable, [sys.executable] + sys.argv, env)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--threads", type=int, default=1)
@@ -158,9 +166,7 @@ def main():
     p.add_argument("--worst", type=int, default=40)
     p.add_argument("--json")
     o = p.parse_args()
-    if os.environ.get("NDOCK_NUM_THREADS") != str(o.threads):  # libraries read it when they start
-        env = {**os.environ, **dict.fromkeys(("NDOCK_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(o.threads))}
-        os.execve(sys.executable, [sys.executable] + sys.argv, env)
+    begin_with_threads(o.threads)
     run(o)
 
 

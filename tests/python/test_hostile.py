@@ -394,5 +394,19 @@ def test_plugin_folders_of_any_bytes():
     assert any(b"ndock-\\xfd.so" in line and b"NO_NOTE" in line for line in lines), done.stdout
 
 
+@cases("list", "dict")
+def test_fused_arguments_that_leave_while_they_are_looked_at(kind):
+    """The text of a number is asked for, which takes it out of what it lies in: nothing else may keep it."""
+    class Leaving(float):
+        def __repr__(self):
+            where.clear()
+            return "a number"
+
+    f, x = nd.fuse(lambda x, numbers: x + 1), nd.ones(3)
+    for _ in range(50):
+        where = [Leaving(i) for i in range(20)] if kind == "list" else {i: Leaving(i) for i in range(20)}
+        assert f(x, where).tolist() == [2, 2, 2] and not where
+
+
 if __name__ == "__main__":
     main(globals())

@@ -24,42 +24,42 @@ static inline __attribute__((always_inline)) void CV_FN(turn_four)(const CV_FN(w
     *(CV_FN(any_four) *)(to + 3 * to_step) = MM_SHUFFLE(ab2, cd2, 2, 3, 6, 7);
 }
 
+/* Element i of channel c goes from i*at.element + c*at.channel to i*into.element + c*into.channel. Of
+ * both steps of a place one is 1, and the other one is `across`. */
+typedef struct {
+    int64_t element, channel, across;
+} CV_FN(steps);
+static inline __attribute__((always_inline)) void CV_FN(turn)(const cv_turn *t,
+                                                              const CV_FN(word) * from,
+                                                              const CV_FN(steps) at,
+                                                              CV_FN(word) * to,
+                                                              const CV_FN(steps) into)
+{
+    for (int64_t c = 0, some; c < t->channels; c += some) {
+        int64_t i = 0;
+        some = c + 4 <= t->channels ? 4 : 1;
+        for (; some == 4 && i + 4 <= t->n; i += 4)
+            CV_FN(turn_four)
+        (from + i * at.element + c * at.channel, at.across,
+         to + i * into.element + c * into.channel, into.across);
+        for (; i < t->n; i++)
+            for (int64_t k = c; k < c + some; k++)
+                to[i * into.element + k * into.channel] = from[i * at.element + k * at.channel];
+    }
+}
+
 static void CV_FN(apart)(const cv_turn *t)
 {
-    const CV_FN(word) *from = t->beside;
-    CV_FN(word) *to = t->rows;
-    for (int64_t c = 0; c < t->channels; c++) {
-        int64_t i = 0;
-        if (c + 4 <= t->channels) {
-            for (; i + 4 <= t->n; i += 4)
-                CV_FN(turn_four)(from + i * t->step + c, t->step, to + c * t->plane + i, t->plane);
-            for (; i < t->n; i++)
-                for (int k = 0; k < 4; k++)
-                    to[(c + k) * t->plane + i] = from[i * t->step + c + k];
-            c += 3;
-        } else
-            for (; i < t->n; i++)
-                to[c * t->plane + i] = from[i * t->step + c];
-    }
+    CV_FN(turn)
+    (t, t->beside, (CV_FN(steps)){t->step, 1, t->step}, t->rows,
+     (CV_FN(steps)){1, t->plane, t->plane});
 }
 
 static void CV_FN(together)(const cv_turn *t)
 {
-    const CV_FN(word) *from = t->rows;
-    CV_FN(word) *to = t->beside;
-    for (int64_t c = 0; c < t->channels; c++) {
-        int64_t i = 0;
-        if (c + 4 <= t->channels) {
-            for (; i + 4 <= t->n; i += 4)
-                CV_FN(turn_four)(from + c * t->plane + i, t->plane, to + i * t->step + c, t->step);
-            for (; i < t->n; i++)
-                for (int k = 0; k < 4; k++)
-                    to[i * t->step + c + k] = from[(c + k) * t->plane + i];
-            c += 3;
-        } else
-            for (; i < t->n; i++)
-                to[i * t->step + c] = from[c * t->plane + i];
-    }
+    CV_FN(turn)
+    (t, t->rows, (CV_FN(steps)){1, t->plane, t->plane}, t->beside,
+     (CV_FN(steps)){t->step, 1, t->step});
 }
 
 #undef CV_FN

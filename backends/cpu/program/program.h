@@ -15,7 +15,7 @@ enum {
     CPU_PROGRAM_CACHE = 16 << 10, /* bytes of a block that should be in cache together */
     CPU_PROGRAM_PAD =
         320, /* between buffers: bytes that differ in 4096 do not wait for each other */
-    CPU_PROGRAM_ARENA = 160 << 10 /* and that they have at most */
+    CPU_PROGRAM_ARENA = 160 << 10 /* bytes of all buffers at most */
 };
 
 /* The last two are of programs of rows: a row's elements to one value, and back to as many. */

@@ -10,13 +10,13 @@ PyObject *py_apply(py_state *st, nd_op op, PyObject *const *args, int n, PyObjec
 /* Makes a tuple of the views along an axis (manip.c). */
 PyObject *py_unstack(py_state *st, const nd_array *a, int axis);
 
-/* Where one of the objects stands in for an Array (expr.c): its method(name, objects, last), in the
- * place of the exception that is set; else NULL, with that exception. */
 /* signature.c */
 PyObject *py_call_signature(PyObject *module, PyObject *const *args, Py_ssize_t n);
 PyObject *py_expr_call(PyObject *module, PyObject *const *args, Py_ssize_t n);
 /* expr.c: the results of an expression, a capsule, of a list of Arrays: a tuple of n_out Arrays. */
 PyObject *py_expr_run(py_state *st, PyObject *capsule, PyObject *list, long n_out, int epilogues);
+/* Where one of the objects stands in for an Array (expr.c): its method(name, objects, last), in the
+ * place of the exception that is set; else NULL, with that exception. */
 PyObject *py_traced(py_state *st, PyObject *const *objects, Py_ssize_t n, const char *method,
                     const char *name, PyObject *last);
 

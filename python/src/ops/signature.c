@@ -93,7 +93,7 @@ static int add_value(signature *s, PyObject *x)
     return add_object(s, pair) < 0 ? -1 : add_word(s, WORD_OBJECT);
 }
 
-static int add(signature *s, PyObject *x)
+static int add_any(signature *s, PyObject *x)
 {
     const nd_array *a = py_array_get(s->st, x);
     if (a)
@@ -111,6 +111,15 @@ static int add(signature *s, PyObject *x)
         return -1;
     }
     return add_value(s, x);
+}
+
+/* Objects' own code runs meanwhile, and may take x out of what it lies in. */
+static int add(signature *s, PyObject *x)
+{
+    Py_INCREF(x);
+    int r = add_any(s, x);
+    Py_DECREF(x);
+    return r;
 }
 
 /* The words, with the objects in a tuple behind them if there are any. */
