@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The kit's own proof: a plug-in that does all that is asked passes every check, and each way of breaking it (breaks.def) is
-# found by the check meant for it. It is built as it would be anywhere, by one compiler call with the flags of
-# ndock-plugin.pc; the broken ones share the objects of all files but two. NDOCK_TEST_LONG=1 runs all groups on each, and so shows that no other check fails than those listed;
-# NDOCK_TEST_BREAKS names the rows to run.
+# found by the check meant for it. It is built as it would be anywhere, by one compiler call with the flags of ndock-plugin.pc; the
+# broken ones share the objects of all files, but for those whose tables are what is broken. NDOCK_TEST_LONG=1 runs all groups on each,
+# and so shows that no other check fails than those listed; NDOCK_TEST_BREAKS names the rows to run.
 . "$srcdir/tests/tap.sh"
 # Checks of the kit end processes with work pending and blocks in use, on purpose.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
@@ -20,18 +20,18 @@ build() {
         $CC $CFLAGS $flags -shared "$@" $includes -o "$out" "$here"/*.c $link $LDFLAGS -lm -lpthread
 }
 
-# What the broken ones share: all but what is constant in tables.
+# What the broken ones share, whose breaks are asked for when they run: break_now of device.h.
 compile_shared() {
     mkdir "$tap_dir/shared" || return
     for source in "$here"/*.c; do
-        case $source in */table.c | */pool.c) continue ;; esac
-        $CC $CFLAGS $flags -DBREAK_IN_TABLE $includes -c -o "$tap_dir/shared/$(basename "$source" .c).o" "$source" || return
+        $CC $CFLAGS -g0 $flags -DBREAK_IN_FILE $includes -c -o "$tap_dir/shared/$(basename "$source" .c).o" "$source" || return
     done
 }
-# build_broken NAME FLAGS...
+# build_broken NAME: of the shared objects and one file that says which it is.
 build_broken() {
-    mkdir -p "$tap_dir/$1" && out=$tap_dir/$1/ndock-sound.so now=-DBREAK_NOW=break_$1 && shift &&
-        $CC $CFLAGS $flags -shared $now "$@" $includes -o "$out" "$here/table.c" "$here/pool.c" "$tap_dir"/shared/*.o $link $LDFLAGS -lm -lpthread
+    mkdir -p "$tap_dir/$1" && printf '#include "device.h"\nconst int break_now = break_%s;\n' "$1" >"$tap_dir/$1/now.c" &&
+        $CC $CFLAGS -g0 $flags -shared -DBREAK_IN_FILE -I"$here" $includes -o "$tap_dir/$1/ndock-sound.so" "$tap_dir/$1/now.c" \
+            "$tap_dir"/shared/*.o $link $LDFLAGS -lm -lpthread
 }
 
 # Like a linker, a sanitizer's runtime may be no shared library's own affair: without one, nothing is undefined.
@@ -61,26 +61,27 @@ unlisted() {
     done
 }
 
-# found NAME CHECK OTHERS: CHECK fails, and no other but those.
+# found NAME CHECK OTHERS: CHECK fails, and of all groups no other but those.
 found() (
     set -f
     name=$1 check=$2 others=$3
     case $name in
-    note_version) set -- -DNOTE_VERSION ;;
-    note_groups) set -- -DNOTE_GROUPS ;;
-    *) set -- ;;
+    note_version) set -- build "$name" -DNOTE_VERSION ;;
+    note_groups) set -- build "$name" -DNOTE_GROUPS ;;
+    table_name | table_minor | table_null | groups_null) set -- build "$name" -DBREAK_NOW="break_$name" ;;
+    *) set -- build_broken "$name" ;;
     esac
     set +f
-    build_broken "$name" "$@" || return 1
+    "$@" || return 1
     set -f
     out=$tap_dir/$name/out
-    group=--group\ ${check%%.*}
-    [ -n "$NDOCK_TEST_LONG" ] && group=
+    which="--replay $check"
+    [ -n "$NDOCK_TEST_LONG" ] && which=
     # Seconds; few for those that hang on purpose, and more where a busy machine let another check run out of them.
     limits=40
     case $name in unrecorded | wrap_destroys | exit_hangs | fork_hangs | table_null) limits='6 40' ;; esac
     for limit in $limits; do
-        $kit $group --timeout $limit "$tap_dir/$name/ndock-sound.so" >"$out"
+        $kit $which --timeout $limit "$tap_dir/$name/ndock-sound.so" >"$out"
         unlisted "$out" "$check" "$others" >"$tap_dir/$name/said"
         [ -s "$tap_dir/$name/said" ] || break
     done

@@ -16,14 +16,20 @@ enum { /* the breaks, break_none being 0 */
 #undef BREAK
        break_end
 };
-/* Which it is: a constant, so that tables can depend on it; or the constant in table.c, where other files are compiled once for all breaks. */
-#ifdef BREAK_IN_TABLE
+/* Which it is: a constant, so that tables can depend on it; or, where the files are compiled once for all breaks but those that tables
+ * depend on, break_now of the one file more that a break needs. */
+#ifdef BREAK_IN_FILE
 extern const int break_now;
 #define BREAK_NOW break_now
+#define BREAK_OF_TABLES break_none
 #elif !defined BREAK_NOW
 #define BREAK_NOW break_none
 #endif
+#ifndef BREAK_OF_TABLES
+#define BREAK_OF_TABLES BREAK_NOW
+#endif
 #define broken(which) ((which) == BREAK_NOW)
+#define broken_table(which) ((which) == BREAK_OF_TABLES)
 
 typedef struct queue queue;
 typedef struct record record;

@@ -53,5 +53,5 @@ static int32_t usage(ndp_dev *dev, uint64_t *used_bytes, uint64_t *reserved_byte
 const ndp_pool_1 pool_group = {.size = sizeof(ndp_pool_1),
                                .alloc = pool_alloc,
                                .free = pool_free,
-                               .trim = broken(break_groups_null) ? NULL : trim,
+                               .trim = broken_table(break_groups_null) ? NULL : trim,
                                .usage = usage};

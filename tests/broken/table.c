@@ -19,8 +19,6 @@ NOTE("1.0", GROUPS)
 NOTE("1.0", GROUPS " ndp.pool/1")
 #endif
 
-const int break_now = BREAK_NOW;
-
 const ndp_host *host;
 ndp_dev devices[DEVICES];
 bool was_shut_down;
@@ -166,8 +164,8 @@ static const void *group(ndp_dev *dev, const char *id)
 static const ndp_plugin table = {
     .size = sizeof(ndp_plugin),
     .major = NDP_ABI_MAJOR,
-    .minor = NDP_ABI_MINOR + broken(break_table_minor),
-    .name = broken(break_table_name) ? "Sound" : "sound",
+    .minor = NDP_ABI_MINOR + broken_table(break_table_minor),
+    .name = broken_table(break_table_name) ? "Sound" : "sound",
     .version = "1.0",
     .vendor = "tests",
     .probe = probe,
@@ -177,7 +175,7 @@ static const ndp_plugin table = {
     .alloc = mem_alloc,
     .free = mem_free,
     .write = mem_write,
-    .read = broken(break_table_null) ? NULL : mem_read,
+    .read = broken_table(break_table_null) ? NULL : mem_read,
     .sync = stream_sync,
     .shutdown = shut_down,
     .copy = mem_copy,
