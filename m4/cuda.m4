@@ -43,10 +43,14 @@ AS_IF([test -n "$NVCC"], [
     AS_IF([test -z "$nd_lowest" || test "$nd_a" -lt "$nd_lowest"], [nd_lowest=$nd_a])
   done
   ND_CUDA_GENCODE="$ND_CUDA_GENCODE -gencode arch=compute_$nd_lowest,code=compute_$nd_lowest"
-  dnl A quarter of the size, for a few milliseconds when a module is first loaded.
+  dnl A quarter of the size, for a few milliseconds when a module is first loaded. PTX alone is small however it is compressed, and
+  dnl to compress it most takes as long as to compile it.
   AS_ECHO(["__global__ void k() {}"]) >conftest.cu
-  AS_IF([$NVCC -fatbin --compress-mode=size -o conftest.fatbin conftest.cu >/dev/null 2>&1],
-        [nd_compress=--compress-mode=size], [nd_compress="-Xfatbin -compress-all"])
+  AS_CASE([" $ND_CUDA_ARCH_LIST"],
+    [*" sm_"*], [nd_compress=size],
+    [nd_compress=default])
+  AS_IF([$NVCC -fatbin --compress-mode=$nd_compress -o conftest.fatbin conftest.cu >/dev/null 2>&1],
+        [nd_compress=--compress-mode=$nd_compress], [nd_compress="-Xfatbin -compress-all"])
   ND_CUDA_GENCODE="$ND_CUDA_GENCODE $nd_compress"
   dnl Instructions of one architecture alone: of 9.0 where it is asked for and nvcc knows its own; else what is made of them is empty.
   ND_CUDA_GENCODE_WIDE="-gencode arch=compute_$nd_lowest,code=compute_$nd_lowest" nd_has_90a=0
