@@ -24,7 +24,7 @@ noinst_LTLIBRARIES += %reldir%/libcore.la
 %canon_reldir%_libcore_la_SOURCES = $(core_sources)
 %canon_reldir%_libcore_la_CPPFLAGS = $(AM_CPPFLAGS) -DND_PLUGINDIR='"$(plugindir)"' -DND_CONFDIR='"$(sysconfdir)/ndock/plugins.d"' \
   -DND_LIBDIR='"$(libdir)"' -DND_LIBEXECDIR='"$(pkglibexecdir)"'
-%canon_reldir%_libcore_la_CFLAGS = $(AM_CFLAGS) -ftls-model=initial-exec
+%canon_reldir%_libcore_la_CFLAGS = $(AM_CFLAGS) $(ND_LIBRARY_CFLAGS) -ftls-model=initial-exec
 
 # The rule for -version-info is in CONTRIBUTING.md.
 lib_LTLIBRARIES += libndock.la

@@ -25,6 +25,8 @@ for nd_flag in -O3 -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops -ffp-
 done
 AC_SUBST([ND_CFLAGS])
 AC_SUBST([ND_KERNEL_CFLAGS])
+dnl Of libndock alone, where a config.site sets it: CI compiles only what the ABI is compared by with symbols.
+AC_SUBST([ND_LIBRARY_CFLAGS])
 nd_save_LDFLAGS=$LDFLAGS
 LDFLAGS="$LDFLAGS -Wl,--version-script=$srcdir/core/libndock.map"
 AC_CACHE_CHECK([whether the linker takes a version script], [nd_cv_version_script],
