@@ -4,7 +4,15 @@
  * communicators go on. */
 #include "tests/comm/team.h"
 
-enum { LIMIT_MS = 300 };
+/* Where a rank does not come; else a rank whose thread a busy machine keeps waiting is not late, and what is told is told before. */
+enum { LIMIT_MS = 500, PATIENCE_MS = 30000 };
+
+static void limit_waits(int ms)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", ms);
+    setenv("NDOCK_COMM_TIMEOUT", text, 1);
+}
 
 /* The read of a result fails as queued work does, soon enough, with these words. */
 static void fails_with(nd_array *a, double since, const char *first, const char *second)
@@ -13,7 +21,7 @@ static void fails_with(nd_array *a, double since, const char *first, const char 
     is_int(nd_to_host(a, v, sizeof v), ND_ERR_ASYNC, "whoever waits gets the error");
     has_text(message(), first, "which names the rank");
     has_text(message(), second, "and the call");
-    ok(now_s() - since < LIMIT_MS * 1e-3 + 10, "within the time limit");
+    ok(now_s() - since < PATIENCE_MS * 1e-3 / 2, "within the time limit");
 }
 
 /* A new communicator of the same devices still works. */
@@ -180,7 +188,9 @@ static void messages_that_do_not_fit(void)
 /* ---- who does not come ---- */
 static void a_rank_that_hangs(void)
 {
+    limit_waits(LIMIT_MS);
     team t = new_team(3);
+    limit_waits(PATIENCE_MS);
     nd_array *x[3], *y[3] = {NULL};
     for (int i = 0; i < 3; i++) {
         x[i] = vector(t.sim[i].d, 10, i);
@@ -189,7 +199,7 @@ static void a_rank_that_hangs(void)
     const double since = now_s();
     for (int i = 0; i < 3; i += 2)
         must(nd_comm_all_reduce(t.comm[i], x[i], NULL, &y[i]));
-    fails_with(y[0], since, "waits for rank 1, which did not come within 300 ms",
+    fails_with(y[0], since, "waits for rank 1, which did not come within 500 ms",
                "latest call was broadcast of 10 f32, root 0");
     ok(now_s() - since >= LIMIT_MS * 1e-3, "not before its time");
     fails_with(y[2], since, "rank 1", "call 2 of rank");
@@ -204,7 +214,9 @@ static void a_rank_that_hangs(void)
 
 static void a_rank_that_is_held_up(void)
 {
+    limit_waits(LIMIT_MS);
     team t = new_team(2);
+    limit_waits(PATIENCE_MS);
     nd_array *x[2], *y[2];
     set_modes(&t, NDSIM_STEPPED);
     const double since = now_s();
@@ -278,9 +290,11 @@ static void nobody_joins(void)
     sim s = open_sim(0);
     const double since = now_s();
     must(nd_comm_unique_id(s.d, &id));
+    limit_waits(LIMIT_MS);
     is_int(nd_comm_init(s.d, 0, 2, &id, &c), ND_ERR_COMM, "a communicator that stays incomplete");
+    limit_waits(PATIENCE_MS);
     has_text(message(), "rank 1, which did not join", "says who is missing");
-    ok(!c && now_s() - since < 10, "within the time limit");
+    ok(!c && now_s() - since < PATIENCE_MS * 1e-3 / 2, "within the time limit");
 }
 
 static void faults_of_the_devices_work(void)
@@ -345,6 +359,6 @@ int main(int argc, char **argv)
         {"faults_of_the_devices_work", faults_of_the_devices_work},
     };
     alarm(100);
-    setenv("NDOCK_COMM_TIMEOUT", "300", 1);
+    limit_waits(PATIENCE_MS);
     return tap_main(argc, argv, cases, (int)(sizeof cases / sizeof *cases));
 }
