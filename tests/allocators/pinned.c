@@ -167,11 +167,11 @@ static void background(void)
     is_int(m->events, 1, "an event is pending");
     atomic_thread_fence(memory_order_seq_cst);
     s->done = 1;
-    for (int i = 0; i < 1000 && m->events; i++)
+    for (int i = 0; i < 30000 && m->events; i++)
         nanosleep(&pause, NULL);
     is_int(m->events, 0, "C29: the poller found it done, with no call of ours");
     must(nd_memory_conf_set("pinned_background:false"));
-    for (int i = 0; i < 1000 && m->frees < m->pins; i++) { /* until the poller let go of all */
+    for (int i = 0; i < 30000 && m->frees < m->pins; i++) { /* until the poller let go of all */
         must(nd_memory_empty_host_cache(&m->device));
         nanosleep(&pause, NULL);
     }

@@ -110,7 +110,7 @@ static void eviction(void)
         c[i].number = 10 + i; /* of equal length, so that entries are of one size */
         c[i].nbytes = 800;
         c[i].fails = false;
-        c[i].sleep_us = 0;
+        c[i].held = NULL;
         c[i].runs = 0;
     }
     for (int i = 0; i < 5; i++)

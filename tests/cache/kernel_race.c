@@ -2,6 +2,7 @@
  * The kernel cache used by many threads, and by many processes at once. */
 #include <pthread.h>
 #include <sys/wait.h>
+#include "tests/asleep.h"
 #include "tests/cache/kernels.h"
 
 enum { THREADS = 16, KERNELS = 12, ROUNDS = 20, PROCESSES = 32, SHARED = 8, PATIENCE_S = 120 };
@@ -10,25 +11,40 @@ static nd_kernel_cache *cache;
 static compiler kernels[KERNELS];
 static pthread_barrier_t start;
 static atomic_int wrong;
+static atomic_int compiling; /* while it is set, no compile of a kernel that is held ends */
+static _Atomic pid_t asking[THREADS];
 
-static void prepare(int n, size_t nbytes, int sleep_us)
+static void prepare(int n, size_t nbytes)
 {
     for (int i = 0; i < n; i++) {
         kernels[i].number = i;
         kernels[i].nbytes = nbytes;
         kernels[i].fails = false;
-        kernels[i].sleep_us = sleep_us;
+        kernels[i].held = NULL;
         kernels[i].runs = 0;
     }
 }
 
+/* A kernel whose compile ends when `compiling` is cleared. */
+static void prepare_held(size_t nbytes)
+{
+    prepare(1, nbytes);
+    kernels[0].held = &compiling;
+    compiling = 1;
+}
+
+/* A compile that is held goes on when all threads wait: one for that, the others for it. */
 static void on_threads(void *(*work)(void *))
 {
     pthread_t t[THREADS];
     wrong = 0;
+    memset(asking, 0, sizeof asking);
     pthread_barrier_init(&start, NULL, THREADS);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&t[i], NULL, work, (void *)(intptr_t)i);
+    for (int i = 0; i < THREADS && kernels[0].held; i++)
+        until_asleep(&asking[i]);
+    compiling = 0;
     for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);
     pthread_barrier_destroy(&start);
@@ -36,8 +52,8 @@ static void on_threads(void *(*work)(void *))
 
 static void *ask_for_one(void *arg)
 {
-    (void)arg;
     pthread_barrier_wait(&start);
+    asking[(intptr_t)arg] = gettid();
     wrong += !get_is_right(cache, &kernels[0]);
     return NULL;
 }
@@ -48,8 +64,8 @@ static void *fail_at_one(void *arg)
     ndh_code *h;
     const void *code;
     uint64_t n;
-    (void)arg;
     pthread_barrier_wait(&start);
+    asking[(intptr_t)arg] = gettid();
     wrong += nd__kernel_get(cache, &key, NDH_KERNEL_RETRY, compile, &kernels[0], &h, &code, &n) !=
                  ND_ERR_PLUGIN ||
              !strstr(nd_last_error()->message, "undeclared name qqq");
@@ -60,13 +76,13 @@ static void one_compile(void)
 {
     for (int disk = 0; disk < 2; disk++) {
         make_folder();
-        prepare(1, 5000, 100000);
+        prepare_held(5000);
         cache = open_cache(disk ? folder : NULL, UINT64_C(1) << 30);
         on_threads(ask_for_one);
         is_int(wrong, 0, "W11 sixteen threads get the kernel");
         is_int(kernels[0].runs, 1, "W11 compiled once");
         nd__kernel_clear(cache);
-        prepare(1, 5000, 100000);
+        prepare_held(5000);
         kernels[0].fails = true;
         on_threads(fail_at_one);
         is_int(wrong, 0, "W11 sixteen threads get the error of one compile, in its words");
@@ -92,7 +108,7 @@ static void *ask_for_all(void *arg)
 static void many_threads(void)
 {
     make_folder();
-    prepare(KERNELS, 3000, 0);
+    prepare(KERNELS, 3000);
     cache = open_cache(folder, 20000); /* room for about six: loads, stores, evictions, clears */
     on_threads(ask_for_all);
     is_int(wrong, 0, "W9 sixteen threads, twelve kernels, room for six: all code is right");
@@ -115,7 +131,7 @@ static void *ask_slowly(void *arg)
 static int child_compiles(void)
 {
     alarm(20);
-    prepare(1, 100, 0);
+    prepare(1, 100);
     return get_is_right(cache, &kernels[0]) && kernels[0].runs == 1 ? 0 : 1;
 }
 
@@ -123,7 +139,7 @@ static void forked(void)
 {
     pthread_t t[2];
     int status = -1;
-    prepare(1, 100, 300000);
+    prepare_held(100);
     wrong = 0;
     cache = open_cache(NULL, 1 << 20);
     for (int i = 0; i < 2; i++)
@@ -139,6 +155,7 @@ static void forked(void)
     if (pid == 0)
         _exit(child_compiles());
     waitpid(pid, &status, 0);
+    compiling = 0; /* the fork is over */
     is_int(status, 0, "W11 forked while a thread compiles: the child compiles for itself");
     for (int i = 0; i < 2; i++)
         pthread_join(t[i], NULL);
@@ -151,7 +168,7 @@ static void forked(void)
 static int one_process(int me)
 {
     alarm(PATIENCE_S);
-    prepare(SHARED, 40000, 0);
+    prepare(SHARED, 40000);
     for (int r = 0; r < 4; r++) {
         nd_kernel_cache *c = open_cache(folder, UINT64_C(1) << 30);
         for (int i = 0; i < SHARED; i++)

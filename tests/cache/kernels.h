@@ -11,7 +11,7 @@ typedef struct {
     int number;
     size_t nbytes; /* of the code */
     bool fails;
-    int sleep_us;
+    atomic_int *held; /* no compile ends while this is set; may be NULL */
     atomic_int runs;
 } compiler;
 
@@ -24,8 +24,8 @@ __attribute__((unused)) static int32_t compile(void *arg, ndh_compiled *out)
 {
     compiler *c = arg;
     atomic_fetch_add(&c->runs, 1);
-    if (c->sleep_us)
-        usleep((useconds_t)c->sleep_us);
+    while (c->held && atomic_load(c->held))
+        usleep(1000);
     if (c->fails) {
         out->log = strdup("line 3: undeclared name qqq");
         return nd__fail(ND_ERR_PLUGIN, NULL, -1, "the compiler refuses: undeclared name qqq");

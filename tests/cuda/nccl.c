@@ -258,15 +258,15 @@ static void collectives(void)
 
 static void faults(void)
 {
-    ask(MACHINE(TWO, "TEST_WHAT=faults", "NDOCK_COMM_TIMEOUT=300"), NO_NVML);
+    ask(MACHINE(TWO, "TEST_WHAT=faults", "NDOCK_COMM_TIMEOUT=1500"), NO_NVML);
     SAYS("call 1 of rank 1 is broadcast of 4 i64, root 0, that of rank 0 was all_reduce of 10 f32 "
          "by sum",
          "another call: both are named");
     SAYS("rank 0, all_reduce of 10 f32 by sum, waits for a rank of this process, which did not "
-         "call within 300 ms\nND_ERR_ASYNC",
+         "call within 1500 ms\nND_ERR_ASYNC",
          "a rank that does not call, and whoever waits for the stream hears of it");
     SAYS(": NCCL says ncclRemoteError (6); its latest call was ", "an error of NCCL");
-    SAYS("ND_ERR_COMM: communicator of 2 ranks: rank 0 waited 300 ms for others; rank 1 did not "
+    SAYS("ND_ERR_COMM: communicator of 2 ranks: rank 0 waited 1500 ms for others; rank 1 did not "
          "join",
          "nobody joins");
     SAYS("ND_OK: \nND_ERR_COMM: communicator of 2 ranks: rank 0 aborted it", "aborted for all");
@@ -276,14 +276,14 @@ static void another_process(void)
 {
     static const char call[] = "call 1 of rank 0, all_reduce of 10 f32 by sum, waits for rank 1, ";
     char text[200];
-    ask(MACHINE(TWO, "TEST_WHAT=other", "NDOCK_COMM_TIMEOUT=300", "STUB_NCCL_ALONE=1"), NO_NVML);
+    ask(MACHINE(TWO, "TEST_WHAT=other", "NDOCK_COMM_TIMEOUT=1500", "STUB_NCCL_ALONE=1"), NO_NVML);
     snprintf(text, sizeof text, "%swhich has died", call);
     SAYS(text, "a rank that died is named");
     snprintf(text, sizeof text, "%swhich has left", call);
     SAYS(text, "one that has left");
     SAYS("that of rank 1 is broadcast of 4 i64, root 0", "one that makes another call");
     SAYS("communicator of 2 ranks: rank 1 aborted it", "why it failed there");
-    snprintf(text, sizeof text, "%swhich did not come within 300 ms", call);
+    snprintf(text, sizeof text, "%swhich did not come within 1500 ms", call);
     SAYS(text, "one that is late");
 }
 

@@ -430,8 +430,9 @@ static int look_at_slow(const void *arg)
     while (!atomic_load(&slow_text))
         usleep(1000);
     const int early = !atomic_load(&w.gate.inside);
-    const int named =
-        strstr(slow_text, "check: defect:0, plugin.write: it has not returned for 1.") != NULL;
+    static const char words[] = "check: defect:0, plugin.write: it has not returned for ";
+    const char *said = strstr(slow_text, words);
+    const int named = said && atof(said + strlen(words)) >= 1; /* or more, on a busy machine */
     atomic_store(&w.gate.open, 1);
     pthread_join(other, &failed);
     return early || failed ? 11 : named ? 0 : 12;

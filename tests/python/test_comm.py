@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 
-os.environ["NDOCK_COMM_TIMEOUT"] = "1500"
+os.environ["NDOCK_COMM_TIMEOUT"] = "60000"  # ranks that a busy machine keeps waiting are not late
 
 import ndock as nd  # noqa: E402
 from arrays import np  # noqa: E402
@@ -186,9 +186,11 @@ def test_another_call():
 
 
 def test_a_rank_that_does_not_come():
+    os.environ["NDOCK_COMM_TIMEOUT"] = "500"
     comms = team(2)
+    os.environ["NDOCK_COMM_TIMEOUT"] = "60000"
     y = comms[0].all_reduce(nd.ones(3, device="sim:0"))
-    with raises(RuntimeError, "waits for rank 1, which did not come within 1500 ms"):
+    with raises(RuntimeError, "waits for rank 1, which did not come within 500 ms"):
         host([y])
     comms = team(2)
     y = comms[0].all_reduce(nd.ones(3, device="sim:0"))
