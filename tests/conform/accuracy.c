@@ -109,7 +109,7 @@ void conform_accuracy(void)
     if (wanted("sum_accuracy")) {
         begin_op("sum_accuracy");
         for (int i = 0; i < 8; i++)
-            if (begin_case(i))
+            if (begin_share(FIXED_CASE + i))
                 sum_accuracy(shapes[i / 2][0], shapes[i / 2][1], i % 2 == 0);
         end_op();
     }

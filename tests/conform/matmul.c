@@ -417,10 +417,10 @@ void conform_matmul(void)
         if (begin_case(i))
             one_case(legal[i % n]);
     for (int i = 0; i < n && !failing(); i++)
-        if (begin_case(FIXED_CASE + 1 + i))
+        if (begin_share(FIXED_CASE + 1 + i))
             large_case(legal[i % n], sizes[(i / n + i + (int)run.seed) % 7]);
     for (int i = 0; i < 3 && !failing(); i++)
-        if (begin_case(FIXED_CASE + 100 + i))
+        if (begin_share(FIXED_CASE + 100 + i))
             large_case(shared[i], blocks);
     end_op();
 }
