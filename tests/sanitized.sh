@@ -18,8 +18,11 @@ repeated() {
     tests/python/test_package.py | tests/python/test_quantile.py | tests/python/test_readme.py | tests/python/test_selection.py) ;;
     tests/python/test_signal.py | tests/python/test_sorting.py | tests/python/test_special*.py | tests/python/test_stacking.py) ;;
     tests/python/test_statistics.py | tests/python/test_matrix.py | tests/ops/distributions.t) ;;
-    # What a compiler makes of sources, how memory grows, and files that the fuzzers read and damage.
+    tests/python/test_index.py | tests/python/test_manipulation.py | tests/python/test_reduce_shapes.py) ;;
+    # What a compiler makes of sources, how memory grows, files that the fuzzers read and damage, and what interpreters of their own
+    # say of settings.
     tests/python/test_kernel_sources.py | tests/python/test_kernel_reductions.py | tests/python/test_leaks.py | tests/python/test_npz.py) ;;
+    tests/python/test_text_files.py | tests/python/test_device.py) ;;
     *) return 1 ;;
   esac
 }
