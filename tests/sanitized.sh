@@ -9,7 +9,7 @@ repeated() {
   [ -n "$NDOCK_TEST_SLICE" ] || return 1
   case $1 in
     tests/kit/* | tests/broken/* | tests/abi/run.sh | tests/conform/bits.sh | tests/change/* | tests/layers/*) ;;
-    tests/unit/jobs.sh | tests/unit/fashion.sh | tests/unit/manpages.sh | tests/unit/symbols.sh) ;;
+    tests/unit/jobs.sh | tests/unit/fashion.sh | tests/unit/convnet.sh | tests/unit/manpages.sh | tests/unit/symbols.sh) ;;
     bench/overlap.sh) ;; # what a measurement prints
     tests/allocators/whole.sh | tests/python/test_kernel_cache.py | tests/python/test_paths.py) ;;
     tests/python/test_calculus.py | tests/python/test_decompositions.py | tests/python/test_distributions.py | tests/python/test_docs.py) ;;

@@ -176,7 +176,7 @@ static int compute_gradient(int number)
 static int trials(void)
 {
     const char *text = getenv("ATTENTION_TRIALS");
-    return text ? atoi(text) : getenv("NDOCK_TEST_SLICE") ? 4 : 24;
+    return text ? atoi(text) : getenv("NDOCK_TEST_SLICE") ? 4 : getenv("NDOCK_TEST_LONG") ? 24 : 16;
 }
 
 static int look(void)
