@@ -117,33 +117,43 @@ def test_A13_other_threads_go_on():
     with Held() as held:
         count, stop = [0], threading.Event()
 
-        def work():
+        def work():  # which ends the wait, when it has gone on beside it
             while not stop.is_set():
-                count[0] += 1
-        worker = threading.Thread(target=work)
+                if waiting.is_set():
+                    count[0] += 1
+                if count[0] > 100000:
+                    held.gate.set()
+        worker, waiting = threading.Thread(target=work), threading.Event()
         worker.start()
-        threading.Timer(0.3, held.gate.set).start()
-        before = count[0]
+        signal.alarm(60)  # ends the program where it cannot go on
+        waiting.set()
         held.stream.synchronize()
-        made = count[0] - before
+        signal.alarm(0)
         stop.set()
         worker.join()
-        assert made > 1000, f"{made} rounds"
+        assert count[0] > 100000, f"{count[0]} rounds"
 
 
 def test_A13_signal_handlers_run_and_the_wait_goes_on():
-    sent, seen, opened = [], [], []
+    sent, seen, opened, held = [], [], [], []
 
     def send():
         sent.append(time.monotonic())
         os.kill(os.getpid(), signal.SIGUSR1)
+        for _ in range(3000):
+            if seen:
+                break
+            time.sleep(0.01)
+        time.sleep(0.05)
+        opened.append(time.monotonic())
+        held[0].gate.set()
 
     def once():
-        del sent[:], seen[:], opened[:]
-        with Held() as held:
+        del sent[:], seen[:], opened[:], held[:]
+        with Held() as here:
+            held.append(here)
             threading.Timer(0.05, send).start()
-            threading.Timer(0.4, lambda: (opened.append(time.monotonic()), held.gate.set())).start()
-            held.stream.synchronize()
+            here.stream.synchronize()
             assert opened and seen and time.monotonic() >= opened[0]
         return seen[0] - sent[0]
     before = signal.signal(signal.SIGUSR1, lambda *a: seen.append(time.monotonic()))
