@@ -55,7 +55,8 @@ wheel_py = $(PYTHON) -B $(srcdir)/%reldir%/tools/wheel.py
 wheel_flags = --top $(srcdir) --version $(PACKAGE_VERSION) --out '$(WHEEL_DIR)'
 wheel_link = -rpath /nowhere -Wl,--enable-new-dtags,-rpath
 wheel_strip = $(STRIP) --strip-unneeded -o
-wheel: all
+# What it carries alone: for `pip install ./python` nobody waits for tools, examples and the simulated device.
+wheel: libndock.la backends/cpu/ndock-cpu.la %reldir%/package.stamp
 	$(AM_V_at)rm -rf %reldir%/wheel && $(MKDIR_P) %reldir%/wheel '$(WHEEL_DIR)'
 	$(AM_V_at)$(MAKE) -s $(AM_MAKEFLAGS) %reldir%/wheel/_ndock.la %reldir%/wheel/ndock-cpu.la
 	$(AM_V_at)cd %reldir%/wheel && for f in _ndock$(PYTHON_SUFFIX) ndock-cpu.so; do $(wheel_strip) $$f .libs/$$f || exit 1; done && \
