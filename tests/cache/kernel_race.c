@@ -130,7 +130,7 @@ static void *ask_slowly(void *arg)
 
 static int child_compiles(void)
 {
-    alarm(20);
+    alarm(PATIENCE_S);
     prepare(1, 100);
     return get_is_right(cache, &kernels[0]) && kernels[0].runs == 1 ? 0 : 1;
 }
