@@ -164,6 +164,51 @@ def test_long_rows_sorted(device):
 
 
 @cases(*DEVICES)
+def test_division_by_every_number(device):
+    """All pairs of 8 bits, all elements of 16 bits and many of more by divisors of either sign, powers of two and the extremes; by 0 it is 0."""
+    for dtype in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"):
+        info = np.iinfo(dtype)
+        x = np.arange(info.min, info.max + 1).astype(dtype) if info.bits <= 16 else np.concatenate(
+            [rng.integers(info.min, info.max, 3000, dtype=dtype, endpoint=True), rng.integers(0, 1000, 1000).astype(dtype),
+             np.arange(info.max - 99, info.max, dtype=dtype), np.arange(info.min, info.min + 100, dtype=dtype)])
+        by = range(info.min, info.max + 1) if info.bits == 8 else {
+            -1, -2, -3, -7, -10, -128, 0, 1, 2, 3, 5, 6, 7, 9, 10, 11, 25, 64, 100, 125, 127, 625, 641, 1000, 4096, 32767, info.max // 2 + 1, info.max // 3,
+            info.max - 1, info.max, info.min, info.min + 1, *(sign * b for sign in (1, -1) for b in rng.integers(1, info.max, 9, dtype=dtype).tolist())}
+        y = from_numpy(x, device)
+        with np.errstate(all="ignore"):
+            for b in by:
+                if info.min <= b <= info.max:
+                    same(y // b, x // np.array(b, dtype))
+                    same(y % b, x % np.array(b, dtype))
+
+
+def wide_numbers(n):
+    """Rows of 64-bit elements whose keys differ in all bits, in the low ones alone, in few, or are the extremes."""
+    for dtype in ("int64", "uint64"):
+        info = np.iinfo(dtype)
+        yield rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+        yield rng.choice(np.array([info.min, info.max, 7, 8], dtype=dtype), n)
+        yield np.append(rng.integers(0, 9, n - 1).astype(dtype), np.array(info.max, dtype))
+    yield rng.standard_normal(n)
+    yield 1 + rng.integers(0, n, n) * 2.0**-52
+    yield np.append(1 + rng.integers(0, 50, n - 1) * 2.0**-52, 1e300)
+    yield rng.choice([np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf, 5e-324, -1e-310], n)
+
+
+@cases(*DEVICES)
+def test_wide_rows_sorted(device):
+    for n in (2, 9, 31, 33, 64, 65, 100, 257, 1000, 5000):
+        for x in wide_numbers(n):
+            order = np.argsort(x, kind="stable")
+            got = nd.sort(from_numpy(x, device))
+            same(got, x[order])
+            if x.dtype.kind != "f" or device.startswith(("cpu", "sim")):  # NaNs' and zeros' bits in their order
+                np.testing.assert_array_equal(host(got).view("uint64"), x[order].view("uint64"))
+            same(nd.argsort(from_numpy(x, device)), order)
+            same(nd.sort(from_numpy(x, device), descending=True)[::-1], np.sort(x))
+
+
+@cases(*DEVICES)
 def test_topk_of_long_rows(device):
     for shape, k in (((5, 1024), 10), ((3, 2048), 100), ((2, 777), 1), ((100003,), 100), ((2, 5000), 33)):
         for x in (numbers("float32", *shape), rng.integers(0, 5, shape).astype("int32")):

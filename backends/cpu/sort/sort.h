@@ -56,9 +56,9 @@ typedef struct {
     void (*between)(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
                     sort_between *counts);
     void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
-    /* Sorts n keys of 32 bits, with room for as many in spare; NULL where vectors lack what it
-     * needs. */
-    void (*quick)(void *keys, void *spare, int64_t n);
+    /* By key width: sorts n keys of 32 bits, unsigned, or of 64 bits, signed, with room for as many
+     * in spare; NULL where vectors lack what it needs. */
+    void (*quick[9])(void *keys, void *spare, int64_t n);
 } sort_table;
 CPU_ISA_DECLARE(extern const sort_table, sort_table_of);
 static inline const sort_keys *sort_keys_of(int32_t dtype)
@@ -93,7 +93,7 @@ void *sort_c128s_at(void *a, void *b, int64_t n, int low, int bits, int64_t *cou
 void sort_merge_pairs(const sort_pair *x, int64_t nx, const sort_pair *y, int64_t ny,
                       sort_pair *out, int64_t n);
 
-/* ---- sort/row.c, sort/lanes.c ---- */
+/* ---- sort/row.c, sort/positions.c, sort/lanes.c ---- */
 /* One row to sort, and memory for it. */
 typedef struct {
     const char *a;
@@ -109,6 +109,11 @@ typedef struct {
 void sort_row_values(const sort_row *r);
 /* Whether values of the dtype are sorted by the level's quicksort, when one thread has the row. */
 int sort_is_quick(int32_t dtype);
+/* Whether the team shares a row of n, so that it is dealt out by digits. */
+int sort_is_for_team(int64_t n);
+uint64_t sort_row_flip(const sort_row *r);
+/* The least key and the bits of the greatest less the least. */
+int sort_key_range(const sort_row *r, uint64_t *min);
 void sort_row_positions(const sort_row *r); /* out is i64 */
 /* Up to SORT_LANES rows of one length at once, where sort_lanes_fit. Needs no buffers. */
 #define SORT_LANES_MAX 1024

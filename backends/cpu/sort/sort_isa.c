@@ -108,7 +108,7 @@ static void between(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high
 #define KEYS_FLOAT(kind) KEYS_INT(kind), .restore = restore_##kind
 const sort_table CPU_ISA_FN(sort_table_of) = {
     .between = between,
-    .quick = quick_32,
+    .quick = {[4] = quick_32_keys, [8] = quick_64_keys},
     .network = {[2] = network_16, [4] = network_32, [8] = network_64},
     .keys =
         {
