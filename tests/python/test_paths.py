@@ -163,6 +163,36 @@ def test_long_rows_sorted(device):
         same(nd.sort(from_numpy(x, device)), np.sort(x))
 
 
+@cases("cpu")
+def test_partitions_keep_order(device):
+    """What is below, equal and above, each in the order it had, so that all levels of the processor give the same."""
+    for dtype in ("float32", "float64", "int32", "uint64", "int16", "uint8", "float16"):
+        for n in (1025, 5003, 300001):
+            x = rng.integers(0, 200 if n < 9999 else 3, n).astype(dtype)
+            if x.dtype.kind == "f":
+                x[rng.random(n) < 0.1], x[rng.random(n) < 0.1] = np.nan, -0.0
+            wide = np.nan_to_num(x.astype("float64"), nan=1e9)
+            for k in (0, 100, n // 2, n - 1):
+                pivot = np.sort(wide)[k]
+                order = np.concatenate([np.flatnonzero(part) for part in (wide < pivot, wide == pivot, wide > pivot)])
+                for y in (from_numpy(x, device), from_numpy(np.repeat(x, 2), device)[::2]):
+                    same(nd.argpartition(y, k), order)
+                    got = host(nd.partition(y, k))
+                    assert got.tobytes() == x[order].tobytes(), (dtype, n, k)
+
+
+@cases(*DEVICES)
+def test_few_values_sorted(device):
+    for dtype in ("int32", "uint32", "int64", "uint64"):
+        info = np.iinfo(dtype)
+        for low, high in ((0, 100), (info.max - 2000, info.max), (info.min, info.min + 2047), (info.min, info.min + 2048), (5, 6), (info.max - 99999, info.max)):
+            x = rng.integers(low, high, (2, 9001), dtype=dtype, endpoint=True)
+            x[1, 7] = info.max  # which a sample does not see
+            same(nd.sort(from_numpy(x, device)), np.sort(x))
+            same(nd.sort(from_numpy(x, device)[:, ::2], descending=True)[:, ::-1], np.sort(x[:, ::2]))
+            same(nd.sort(from_numpy(x.T.copy(), device), axis=0).T, np.sort(x))
+
+
 @cases(*DEVICES)
 def test_division_by_every_number(device):
     """All pairs of 8 bits, all elements of 16 bits and many of more by divisors of either sign, powers of two and the extremes; by 0 it is 0."""
@@ -210,8 +240,9 @@ def test_wide_rows_sorted(device):
 
 @cases(*DEVICES)
 def test_topk_of_long_rows(device):
-    for shape, k in (((5, 1024), 10), ((3, 2048), 100), ((2, 777), 1), ((100003,), 100), ((2, 5000), 33)):
-        for x in (numbers("float32", *shape), rng.integers(0, 5, shape).astype("int32")):
+    for shape, k in (((5, 1024), 10), ((3, 2048), 100), ((2, 777), 1), ((100003,), 100), ((2, 5000), 33), ((2, 16384), 1024)):
+        ramp = np.broadcast_to(np.arange(shape[-1], dtype="float32"), shape).copy()
+        for x in (numbers("float32", *shape), rng.integers(0, 5, shape).astype("int32"), ramp, -ramp):
             for largest in (True, False):
                 values, places = nd.topk(from_numpy(x, device), k, largest=largest)
                 order = np.argsort(-x.astype("float64") if largest else x, axis=-1, kind="stable")[..., :k]

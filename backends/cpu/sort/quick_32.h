@@ -134,9 +134,9 @@ static void quick_32_eight(uint32_t *keys)
 /* ---- partition ---- */
 #if defined(__AVX512F__)
 enum { quick_32_LANES = 16 };
-static void quick_32_prepare(void) {}
 #else
 enum { quick_32_LANES = 8 };
+#endif
 /* For each set of high lanes: the low lanes in order, then the high ones, a byte each. */
 static uint64_t quick_32_order[256];
 
@@ -158,8 +158,6 @@ static void quick_32_prepare(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, quick_32_order_make);
 }
-#endif
-
 /* Deals out the keys of a vector that are among `valid` lanes: those below the pivot go to `left`
  * on, the others end where the room from there on ends; how many are below. The room holds all that
  * is yet to come, in whole vectors, so what a store leaves beyond its keys is written over later, or

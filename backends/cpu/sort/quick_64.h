@@ -154,9 +154,9 @@ static void quick_64_eight(int64_t *keys)
 /* ---- partition ---- */
 #if defined(__AVX512F__)
 enum { quick_64_LANES = 8 };
-static void quick_64_prepare(void) {}
 #else
 enum { quick_64_LANES = 4 };
+#endif
 /* For each set of low lanes: halves of these in order, then of the others. */
 static uint32_t quick_64_order[16][8] __attribute__((aligned(32)));
 
@@ -178,8 +178,6 @@ static void quick_64_prepare(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, quick_64_order_make);
 }
-#endif
-
 /* As quick_32_deal. */
 QUICK_FN int quick_64_deal(const int64_t *from, unsigned valid, int64_t pivot, int64_t *left,
                            int64_t room)

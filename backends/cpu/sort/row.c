@@ -5,6 +5,7 @@
 #include "sort/sort.h"
 
 #define BLOCK 256
+#define DIGIT_BITS 11 /* of SORT_DIGITS values */
 
 uint64_t sort_row_flip(const sort_row *r)
 {
@@ -78,26 +79,73 @@ int sort_is_for_team(int64_t n)
     return n >= SORT_PARALLEL && cpu_threads() > 2;
 }
 
-/* Whether a few keys from all over the row differ in so few bits that it takes two digits to sort
- * them. */
-static int has_small_range(const sort_row *r)
+/* Bits in which keys differ, and the least one, where a few of them from all over the row differ in so
+ * few that counting or two digits sort them; else 64. */
+static int small_range(const sort_row *r, uint64_t *min)
 {
-    enum { SOME = 16, BITS = 22, FROM = 4096 };
+    enum { SOME = 16, FROM = 4096 };
     const int64_t nbytes = ndp_dtype_size(r->dtype), step = r->n / SOME;
-    uint64_t min, max;
-    if (nbytes < 8 || r->n < FROM)
-        return 0;
-    sort_keys_of(r->dtype)->range(r->a, r->stride * step, SOME, sort_row_flip(r), &min, &max);
-    return sort_bit_length(max - min) <= BITS && sort_key_range(r, &min) <= BITS;
+    const int most = nbytes == 8 ? DIGIT_BITS * 2 : DIGIT_BITS;
+    uint64_t max;
+    if (nbytes < 4 || r->n < FROM)
+        return 64;
+    sort_keys_of(r->dtype)->range(r->a, r->stride * step, SOME, sort_row_flip(r), min, &max);
+    if (sort_bit_length(max - *min) > most)
+        return 64;
+    const int bits = sort_key_range(r, min);
+    return bits <= most ? bits : 64;
 }
 
-static void sort_by_digits(const sort_row *r, values_job *w)
+static void fill(char *to, int64_t stride, int64_t n, const void *value, int64_t nbytes)
+{
+    uint32_t u4;
+    uint64_t u8;
+    memcpy(&u4, value, 4);
+    memcpy(&u8, value, 8);
+    for (int64_t i = 0; i < n && nbytes == 4; i++)
+        ((uint32_t *)to)[i * stride] = u4;
+    for (int64_t i = 0; i < n && nbytes == 8; i++)
+        ((uint64_t *)to)[i * stride] = u8;
+}
+
+/* Integers of so few values that counting them is sorting them. */
+static void sort_by_counts(const sort_row *r, uint64_t min)
+{
+    const sort_keys *k = sort_keys_of(r->dtype);
+    const int64_t nbytes = ndp_dtype_size(r->dtype);
+    const uint64_t flip = sort_row_flip(r);
+    int64_t counts[2][SORT_DIGITS] = {{0}}, at = -r->first; /* in out */
+    union {
+        uint32_t u4[BLOCK];
+        uint64_t u8[BLOCK];
+    } block;
+    for (int64_t begin = 0; begin < r->n; begin += BLOCK) {
+        const int64_t n = r->n - begin < BLOCK ? r->n - begin : BLOCK;
+        k->load(r->a + begin * r->stride * nbytes, r->stride, n, flip, min, &block);
+        for (int64_t i = 0; i < n && nbytes == 4; i++) /* runs of one value wait less */
+            counts[i & 1][block.u4[i]]++;
+        for (int64_t i = 0; i < n && nbytes == 8; i++)
+            counts[i & 1][block.u8[i]]++;
+    }
+    for (uint64_t key = 0; key < SORT_DIGITS; key++) {
+        const int64_t n = counts[0][key] + counts[1][key];
+        const int64_t from = at > 0 ? at : 0, to = at + n < r->n_out ? at + n : r->n_out;
+        uint64_t narrow = key, value = 0;
+        if (from < to) {
+            k->store(&narrow, 1, flip, min, (char *)&value, 1);
+            fill(r->out + from * r->out_stride * nbytes, r->out_stride, to - from, &value, nbytes);
+        }
+        at += n;
+    }
+}
+
+/* bits: 64 where the range of keys is not known. */
+static void sort_by_digits(const sort_row *r, values_job *w, int bits)
 {
     static void *(*const sorts[9])(void *, void *, int64_t, int, int,
                                    int64_t *) = {[2] = sort_u16, [4] = sort_u32, [8] = sort_u64};
-    int bits = 8 * (int)w->nbytes;
-    if (r->n > SORT_SMALL)
-        bits = sort_key_range(r, &w->min);
+    if (bits == 64)
+        bits = r->n > SORT_SMALL ? sort_key_range(r, &w->min) : 8 * (int)w->nbytes;
     cpu_parallel(r->n, sort_grain(r->n), load_chunk, w);
     w->keys = sorts[w->nbytes](w->keys, r->buffer[1], r->n, 0, bits, r->counts);
 }
@@ -120,10 +168,16 @@ static void sort_values(const sort_row *r)
 {
     const sort_keys *k = sort_keys_of(r->dtype);
     values_job w = {r, sort_row_flip(r), 0, ndp_dtype_size(r->dtype), r->buffer[0], 0};
-    if (sort_is_quick(r->dtype) && !sort_is_for_team(r->n) && !has_small_range(r))
+    const int bits = sort_is_for_team(r->n) ? 64 : small_range(r, &w.min);
+    if (bits <= DIGIT_BITS && !k->restore) {
+        sort_by_counts(r, w.min);
+        return;
+    }
+    w.min = bits < 64 ? w.min : 0;
+    if (bits == 64 && sort_is_quick(r->dtype) && !sort_is_for_team(r->n))
         sort_quickly(r, &w);
     else
-        sort_by_digits(r, &w);
+        sort_by_digits(r, &w, bits);
     if (atomic_load(&w.special)) /* before anything is written: out may be a */
         k->restore(r->a, r->stride, r->n, w.flip, w.min, w.keys);
     cpu_parallel(r->n_out, sort_grain(r->n), store_chunk, &w);

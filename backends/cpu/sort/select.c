@@ -46,7 +46,7 @@ static void choose_bounds(selection *s, int64_t first, int64_t last)
     }
     sample = sort_u64(sample, sample + size, size, 0, 8 * (int)s->nbytes, r->counts);
     s->low = below < 0 ? 0 : sample[below];
-    s->high = above >= size ? UINT64_MAX : sample[above];
+    s->high = above >= size ? UINT64_MAX >> (64 - 8 * s->nbytes) : sample[above];
 }
 
 /* ---- one pass ---- */
@@ -54,19 +54,20 @@ static void collect_chunk(void *ctx, int64_t begin, int64_t end)
 {
     selection *s = ctx;
     const sort_row *r = s->r;
-    uint64_t block[BLOCK];
+    uint64_t block[BLOCK]; /* of keys of nbytes */
     const int64_t c = begin / s->grain, room = chunk_room(s);
     uint64_t *inside = (uint64_t *)r->buffer[0] + c * room;
     sort_between counts = {0};
+    void (*const between)(const void *, int64_t, uint64_t, uint64_t, uint64_t *, sort_between *) =
+        CPU_ISA_PICK(sort_table_of)->between[s->nbytes];
     for (; begin < end; begin += BLOCK) {
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
         if (counts.inside + BLOCK > room) {
             atomic_store_explicit(&s->full, 1, memory_order_relaxed);
             break;
         }
-        s->k->keys(r->a + begin * r->stride * s->nbytes, r->stride, n, s->flip, block);
-        CPU_ISA_PICK(sort_table_of)
-            ->between(block, n, s->low, s->high, inside + counts.inside, &counts);
+        s->k->load(r->a + begin * r->stride * s->nbytes, r->stride, n, s->flip, 0, block);
+        between(block, n, s->low, s->high, inside + counts.inside, &counts);
     }
     s->chunk[c] = counts;
 }
@@ -114,7 +115,8 @@ static int narrow(selection *s, int64_t first, int64_t last)
     if (first < start || last >= start + s->sum.inside)
         return 0;
     bounds_of_keys(s, s->sorted, s->sum.inside, first - start, last - start);
-    CPU_ISA_PICK(sort_table_of)->between(s->sorted, s->sum.inside, s->low, s->high, other, &counts);
+    CPU_ISA_PICK(sort_table_of)
+        ->between[8](s->sorted, s->sum.inside, s->low, s->high, other, &counts);
     if (first >= start + counts.below && counts.inside < s->sum.inside &&
         last < start + counts.below + counts.at_low + counts.inside + counts.at_high) {
         counts.below += start;
