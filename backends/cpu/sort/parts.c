@@ -94,6 +94,23 @@ static void division_count(void *ctx, int64_t begin, int64_t end)
     place[5] = size - counts.below - counts.at_low;
 }
 
+/* The same without another look at the row, where selection kept what it needs. From the last chunk
+ * on, as places are stored over the counts of selection and are larger. */
+static void counts_of_kept(division *w)
+{
+    const selection *s = &w->s;
+    const uint64_t *kept = s->kept + s->n_kept;
+    for (int64_t c = (s->r->n - 1) / s->grain; c >= 0; c--) {
+        const int64_t left = s->r->n - c * s->grain, size = left < s->grain ? left : s->grain;
+        int64_t below, equal;
+        kept -= s->chunk[c].inside;
+        select_count_kept(s, c, kept, w->key, &below, &equal);
+        w->place[c][3] = below;
+        w->place[c][4] = equal;
+        w->place[c][5] = size - below - equal;
+    }
+}
+
 static void counts_to_places(division *w)
 {
     int64_t at = 0;
@@ -196,9 +213,13 @@ static void partition_row(const sort_row *r, sort_between *chunk, int positions)
 {
     division w = {.positions = positions};
     select_begin(&w.s, r, chunk);
+    w.s.keeps = 1;
     w.key = key_of_row(&w.s);
     w.place = (int64_t(*)[6])chunk;
-    cpu_parallel(r->n, w.s.grain, division_count, &w);
+    if (w.s.kept)
+        counts_of_kept(&w);
+    else
+        cpu_parallel(r->n, w.s.grain, division_count, &w);
     counts_to_places(&w);
     cpu_parallel(r->n, w.s.grain, division_deal, &w);
 }

@@ -5,7 +5,6 @@
 #include "sort/sort.h"
 
 #define BLOCK 256
-#define DIGIT_BITS 11 /* of SORT_DIGITS values */
 
 uint64_t sort_row_flip(const sort_row *r)
 {
@@ -85,7 +84,7 @@ static int small_range(const sort_row *r, uint64_t *min)
 {
     enum { SOME = 16, FROM = 4096 };
     const int64_t nbytes = ndp_dtype_size(r->dtype), step = r->n / SOME;
-    const int most = nbytes == 8 ? DIGIT_BITS * 2 : DIGIT_BITS;
+    const int most = nbytes == 8 ? SORT_DIGIT_BITS * 2 : SORT_DIGIT_BITS;
     uint64_t max;
     if (nbytes < 4 || r->n < FROM)
         return 64;
@@ -169,7 +168,7 @@ static void sort_values(const sort_row *r)
     const sort_keys *k = sort_keys_of(r->dtype);
     values_job w = {r, sort_row_flip(r), 0, ndp_dtype_size(r->dtype), r->buffer[0], 0};
     const int bits = sort_is_for_team(r->n) ? 64 : small_range(r, &w.min);
-    if (bits <= DIGIT_BITS && !k->restore) {
+    if (bits <= SORT_DIGIT_BITS && !k->restore) {
         sort_by_counts(r, w.min);
         return;
     }

@@ -86,6 +86,30 @@ static void gather(selection *s)
         s->sum.at_high += x->at_high;
     }
     s->sorted = to;
+    s->kept = NULL;
+    const int64_t words = select_nbytes(s->r->dtype, s->r->n) / 8;
+    if (s->keeps && 2 * (s->sum.inside + BLOCK) <= words) { /* below is room for narrow */
+        s->first_low = s->low;
+        s->first_high = s->high;
+        s->n_kept = s->sum.inside;
+        s->kept = (uint64_t *)s->r->buffer[1] + words - s->sum.inside;
+        memcpy(s->kept, to, (size_t)s->sum.inside * sizeof *to);
+    }
+}
+
+void select_count_kept(const selection *s, int64_t c, const uint64_t *kept, uint64_t key,
+                       int64_t *below, int64_t *equal)
+{
+    const sort_between *x = &s->chunk[c];
+    uint64_t none[BLOCK];
+    sort_between counts = {0};
+    *below = x->below + (key > s->first_low ? x->at_low : 0);
+    for (int64_t i = 0; i < x->inside; i += BLOCK)
+        CPU_ISA_PICK(sort_table_of)
+            ->between[8](kept + i, x->inside - i < BLOCK ? x->inside - i : BLOCK, key, key, none,
+                         &counts);
+    *below += counts.below;
+    *equal = key == s->first_low ? x->at_low : key == s->first_high ? x->at_high : counts.at_low;
 }
 
 /* ---- again, while much is in between ---- */
@@ -144,6 +168,8 @@ void select_begin(selection *s, const sort_row *r, sort_between *chunk)
     s->nbytes = ndp_dtype_size(r->dtype);
     s->grain = sort_grain(r->n);
     s->chunk = chunk;
+    s->keeps = 0;
+    s->kept = NULL;
     atomic_init(&s->full, 0);
 }
 
@@ -155,8 +181,10 @@ int select_enclose(selection *s, int64_t first, int64_t last)
         return 0;
     gather(s);
     if (first < s->sum.below ||
-        last >= s->sum.below + s->sum.at_low + s->sum.inside + s->sum.at_high)
+        last >= s->sum.below + s->sum.at_low + s->sum.inside + s->sum.at_high) {
+        s->kept = NULL;
         return 0;
+    }
     while (s->sum.inside > ENOUGH && s->sum.inside > 8 * (last - first) && narrow(s, first, last))
         ;
     sort_rest(s);

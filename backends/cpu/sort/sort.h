@@ -81,7 +81,8 @@ static inline const sort_keys *sort_keys_of(int32_t dtype)
 /* ---- sort/elements.c: stable sorts of elements in a, with b of the same size for use. Return
  * where the result is ---- */
 #define SORT_SMALL 256       /* up to so many, counts may be NULL and nothing but a and b is used */
-#define SORT_DIGITS 2048     /* values of a radix digit */
+#define SORT_DIGITS 2048     /* values of a radix digit, */
+#define SORT_DIGIT_BITS 11   /* which has so many bits */
 #define SORT_PARALLEL 262144 /* from here on the team shares one row */
 /* One row is dealt out in so many chunks: a function of n alone. */
 static inline int64_t sort_chunks(int64_t n)
