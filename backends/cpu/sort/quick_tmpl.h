@@ -18,9 +18,19 @@ static int64_t QUICK(partition)(const K *from, int64_t n, K pivot, K *to)
     return left - to;
 }
 
+/* The middle one of three keys, for short runs, whose halves cost less than a better pivot. */
+static K QUICK(pivot_of_three)(const K *x, int64_t n)
+{
+    const K a = x[n / 4], b = x[n / 2], c = x[3 * n / 4];
+    const K low = a < b ? a : b, high = a < b ? b : a, least = high < c ? high : c;
+    return low < least ? least : low;
+}
+
 /* The middle one of keys from all over the run. */
 static K QUICK(pivot)(const K *x, int64_t n)
 {
+    if (n < 512)
+        return QUICK(pivot_of_three)(x, n);
     K some[64];
     const int most = QUICK(LEAF) - 1, count = n < 2048 ? 8 : n < 65536 || most < 63 ? 31 : 63;
     const uint64_t step = (uint64_t)(n / count);
