@@ -185,7 +185,8 @@ def test_partitions_keep_order(device):
 def test_few_values_sorted(device):
     for dtype in ("int32", "uint32", "int64", "uint64"):
         info = np.iinfo(dtype)
-        for low, high in ((0, 100), (info.max - 2000, info.max), (info.min, info.min + 2047), (info.min, info.min + 2048), (5, 6), (info.max - 99999, info.max)):
+        for low, high in ((0, 100), (info.max - 2000, info.max), (info.min, info.min + 2047), (info.min, info.min + 2048), (5, 6),
+                          (info.max - 99999, info.max)):
             x = rng.integers(low, high, (2, 9001), dtype=dtype, endpoint=True)
             x[1, 7] = info.max  # which a sample does not see
             same(nd.sort(from_numpy(x, device)), np.sort(x))

@@ -28,8 +28,8 @@ static inline void sort_between_add(sort_between *to, const sort_between *c, uin
 #define TYPE(name) name##_64
 #include "sort/part_tmpl.h"
 
-/* Keys of 32 bits below `limit`, each with its position, which counts from `at`, in one word. Returns
- * how many there are; writes up to n words. */
+/* Keys of 32 bits below `limit`, each with its position, which counts from `at`, in one word.
+ * Returns how many there are; writes up to n words. */
 static int64_t words_32(const void *keys, int64_t n, uint64_t limit, int64_t at, uint64_t *words)
 {
     const uint32_t *key = keys;

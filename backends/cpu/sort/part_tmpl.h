@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Counting and dealing out keys of one width, for selection and partitions. The includer sets U, the
- * keys' type, and TYPE(name). */
+ * Counting and dealing out keys of one width, for selection and partitions. The includer sets U,
+ * the keys' type, and TYPE(name). */
 
 static void TYPE(between)(const void *keys, int64_t n, uint64_t low, uint64_t high,
                           uint64_t *inside, sort_between *counts)

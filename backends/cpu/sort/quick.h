@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Quicksort of 32-bit and 64-bit keys in vectors, for the levels that have them. A pivot deals a run
- * out to another buffer, low keys from the left and high ones from the right, until few are left,
- * which fit registers and a network sorts. Equal keys are alike, so it need not be stable.
+ * Quicksort of 32-bit and 64-bit keys in vectors, for the levels that have them. A pivot deals a
+ * run out to another buffer, low keys from the left and high ones from the right, until few are
+ * left, which fit registers and a network sorts. Equal keys are alike, so it need not be stable.
  *
  * Sources: the partition by compression follows Bramas, A novel hybrid quicksort algorithm
  * vectorized using AVX-512, IJACSA 8(10), 2017; the network of 19 exchanges is Knuth's, The Art of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Vectors of unsigned 32-bit keys for quick_tmpl.h: exchanges, a leaf of eight vectors of eight, and
- * how a vector is dealt out. See quick.h, which includes this file, for the sources. */
+ * Vectors of unsigned 32-bit keys for quick_tmpl.h: exchanges, a leaf of eight vectors of eight,
+ * and how a vector is dealt out. See quick.h, which includes this file, for the sources. */
 
 enum { quick_32_LEAF = 64 };
 
@@ -160,8 +160,8 @@ static void quick_32_prepare(void)
 }
 /* Deals out the keys of a vector that are among `valid` lanes: those below the pivot go to `left`
  * on, the others end where the room from there on ends; how many are below. The room holds all that
- * is yet to come, in whole vectors, so what a store leaves beyond its keys is written over later, or
- * is the same. */
+ * is yet to come, in whole vectors, so what a store leaves beyond its keys is written over later,
+ * or is the same. */
 QUICK_FN int quick_32_deal(const uint32_t *from, unsigned valid, uint32_t pivot, uint32_t *left,
                            int64_t room)
 {

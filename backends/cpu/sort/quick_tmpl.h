@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Quicksort of one kind of key. The includer sets K, its type, K_MAX, QUICK(name), and has QUICK(LEAF)
- * keys at most for QUICK(leaf)(from, n, to), which sorts them,
- * QUICK(eight)(keys), QUICK(LANES) for QUICK(deal), and
- * QUICK(prepare). */
+ * Quicksort of one kind of key. The includer sets K, its type, K_MAX and QUICK(name), and has
+ * QUICK(leaf)(from, n, to), which sorts up to QUICK(LEAF) keys, QUICK(eight)(keys), which sorts
+ * eight, QUICK(deal) of QUICK(LANES) keys, and QUICK(prepare). */
 
 /* Keys below the pivot to the left of `to`, the others to the right; how many are below. More than
  * a leaf of them. */

@@ -78,8 +78,8 @@ int sort_is_for_team(int64_t n)
     return n >= SORT_PARALLEL && cpu_threads() > 2;
 }
 
-/* Bits in which keys differ, and the least one, where a few of them from all over the row differ in so
- * few that counting or two digits sort them; else 64. */
+/* Bits in which keys differ, and the least one, where a few of them from all over the row differ
+ * in so few that counting or two digits sort them; else 64. */
 static int small_range(const sort_row *r, uint64_t *min)
 {
     enum { SOME = 16, FROM = 4096 };

@@ -29,8 +29,8 @@ void select_begin(selection *s, const sort_row *r, sort_between *chunk);
 int select_enclose(selection *s, int64_t first, int64_t last);
 /* The key of one of these, and how many keys are below it. */
 uint64_t select_key_at(const selection *s, int64_t rank, int64_t *below);
-/* How many elements of chunk c, whose kept keys start at `kept`, have keys below and equal to one that
- * is enclosed by the first bounds. */
+/* How many elements of chunk c, whose kept keys start at `kept`, have keys below and equal to one
+ * that is enclosed by the first bounds. */
 void select_count_kept(const selection *s, int64_t c, const uint64_t *kept, uint64_t key,
                        int64_t *below, int64_t *equal);
 /* Bytes of each of a row's two buffers. */

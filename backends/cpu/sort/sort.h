@@ -60,12 +60,12 @@ typedef struct {
      * `inside`, which has room for n, in order. */
     void (*between[9])(const void *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
                        sort_between *counts);
-    /* By key width, which is that of the elements: those with keys below `by`, equal to it, and above
-     * it, to their places in order. */
+    /* By key width, which is that of the elements: those with keys below `by`, equal to it, and
+     * above it, to their places in order. */
     void (*deal[9])(const void *keys, const void *elements, int64_t n, uint64_t by,
                     sort_places *places);
-    /* Keys of 32 bits below `limit`, which is not 0, each with its position, which counts from `at`, in
-     * one word; returns how many. There is room for n. */
+    /* Keys of 32 bits below `limit`, which is not 0, each with its position, which counts from
+     * `at`, in one word; returns how many. There is room for n. */
     int64_t (*words)(const void *keys, int64_t n, uint64_t limit, int64_t at, uint64_t *words);
     void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
     /* By key width: sorts n keys of 32 bits, unsigned, or of 64 bits, signed, with room for as many
