@@ -163,10 +163,87 @@ def test_long_rows_sorted(device):
         same(nd.sort(from_numpy(x, device)), np.sort(x))
 
 
+@cases("cpu")
+def test_partitions_keep_order(device):
+    """What is below, equal and above, each in the order it had, so that all levels of the processor give the same."""
+    for dtype in ("float32", "float64", "int32", "uint64", "int16", "uint8", "float16"):
+        for n in (1025, 5003, 300001):
+            x = rng.integers(0, 200 if n < 9999 else 3, n).astype(dtype)
+            if x.dtype.kind == "f":
+                x[rng.random(n) < 0.1], x[rng.random(n) < 0.1] = np.nan, -0.0
+            wide = np.nan_to_num(x.astype("float64"), nan=1e9)
+            for k in (0, 100, n // 2, n - 1):
+                pivot = np.sort(wide)[k]
+                order = np.concatenate([np.flatnonzero(part) for part in (wide < pivot, wide == pivot, wide > pivot)])
+                for y in (from_numpy(x, device), from_numpy(np.repeat(x, 2), device)[::2]):
+                    same(nd.argpartition(y, k), order)
+                    got = host(nd.partition(y, k))
+                    assert got.tobytes() == x[order].tobytes(), (dtype, n, k)
+
+
+@cases(*DEVICES)
+def test_few_values_sorted(device):
+    for dtype in ("int32", "uint32", "int64", "uint64"):
+        info = np.iinfo(dtype)
+        for low, high in ((0, 100), (info.max - 2000, info.max), (info.min, info.min + 2047), (info.min, info.min + 2048), (5, 6),
+                          (info.max - 99999, info.max)):
+            x = rng.integers(low, high, (2, 9001), dtype=dtype, endpoint=True)
+            x[1, 7] = info.max  # which a sample does not see
+            same(nd.sort(from_numpy(x, device)), np.sort(x))
+            same(nd.sort(from_numpy(x, device)[:, ::2], descending=True)[:, ::-1], np.sort(x[:, ::2]))
+            same(nd.sort(from_numpy(x.T.copy(), device), axis=0).T, np.sort(x))
+
+
+@cases(*DEVICES)
+def test_division_by_every_number(device):
+    """All pairs of 8 bits, all elements of 16 bits and many of more by divisors of either sign, powers of two and the extremes; by 0 it is 0."""
+    for dtype in ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"):
+        info = np.iinfo(dtype)
+        x = np.arange(info.min, info.max + 1).astype(dtype) if info.bits <= 16 else np.concatenate(
+            [rng.integers(info.min, info.max, 3000, dtype=dtype, endpoint=True), rng.integers(0, 1000, 1000).astype(dtype),
+             np.arange(info.max - 99, info.max, dtype=dtype), np.arange(info.min, info.min + 100, dtype=dtype)])
+        by = range(info.min, info.max + 1) if info.bits == 8 else {
+            -1, -2, -3, -7, -10, -128, 0, 1, 2, 3, 5, 6, 7, 9, 10, 11, 25, 64, 100, 125, 127, 625, 641, 1000, 4096, 32767, info.max // 2 + 1, info.max // 3,
+            info.max - 1, info.max, info.min, info.min + 1, *(sign * b for sign in (1, -1) for b in rng.integers(1, info.max, 9, dtype=dtype).tolist())}
+        y = from_numpy(x, device)
+        with np.errstate(all="ignore"):
+            for b in by:
+                if info.min <= b <= info.max:
+                    same(y // b, x // np.array(b, dtype))
+                    same(y % b, x % np.array(b, dtype))
+
+
+def wide_numbers(n):
+    """Rows of 64-bit elements whose keys differ in all bits, in the low ones alone, in few, or are the extremes."""
+    for dtype in ("int64", "uint64"):
+        info = np.iinfo(dtype)
+        yield rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
+        yield rng.choice(np.array([info.min, info.max, 7, 8], dtype=dtype), n)
+        yield np.append(rng.integers(0, 9, n - 1).astype(dtype), np.array(info.max, dtype))
+    yield rng.standard_normal(n)
+    yield 1 + rng.integers(0, n, n) * 2.0**-52
+    yield np.append(1 + rng.integers(0, 50, n - 1) * 2.0**-52, 1e300)
+    yield rng.choice([np.nan, -np.nan, 0.0, -0.0, np.inf, -np.inf, 5e-324, -1e-310], n)
+
+
+@cases(*DEVICES)
+def test_wide_rows_sorted(device):
+    for n in (2, 9, 31, 33, 64, 65, 100, 257, 1000, 5000):
+        for x in wide_numbers(n):
+            order = np.argsort(x, kind="stable")
+            got = nd.sort(from_numpy(x, device))
+            same(got, x[order])
+            if x.dtype.kind != "f" or device.startswith(("cpu", "sim")):  # NaNs' and zeros' bits in their order
+                np.testing.assert_array_equal(host(got).view("uint64"), x[order].view("uint64"))
+            same(nd.argsort(from_numpy(x, device)), order)
+            same(nd.sort(from_numpy(x, device), descending=True)[::-1], np.sort(x))
+
+
 @cases(*DEVICES)
 def test_topk_of_long_rows(device):
-    for shape, k in (((5, 1024), 10), ((3, 2048), 100), ((2, 777), 1), ((100003,), 100), ((2, 5000), 33)):
-        for x in (numbers("float32", *shape), rng.integers(0, 5, shape).astype("int32")):
+    for shape, k in (((5, 1024), 10), ((3, 2048), 100), ((2, 777), 1), ((100003,), 100), ((2, 5000), 33), ((2, 16384), 1024)):
+        ramp = np.broadcast_to(np.arange(shape[-1], dtype="float32"), shape).copy()
+        for x in (numbers("float32", *shape), rng.integers(0, 5, shape).astype("int32"), ramp, -ramp):
             for largest in (True, False):
                 values, places = nd.topk(from_numpy(x, device), k, largest=largest)
                 order = np.argsort(-x.astype("float64") if largest else x, axis=-1, kind="stable")[..., :k]

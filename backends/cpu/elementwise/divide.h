@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Vectors of quotients of 32-bit integers, for divide_tmpl.h and the table of loops. */
+ * Vectors of quotients of integers, for divide_tmpl.h and the table of loops. */
 #ifndef NDOCK_CPU_ELEMENTWISE_DIVIDE_H
 #define NDOCK_CPU_ELEMENTWISE_DIVIDE_H
 #include "elementwise/loops.h"
@@ -74,6 +74,137 @@ EW_INLINE int64_t ew_over_32(char *const *p, int64_t n, ew_inverse_32 v, uint32_
         ew_over_32_step(p[0] + 4 * i, p[2] + 4 * i, v, b, is_signed, negative, remainder);
 #else
     (void)p, (void)n, (void)v, (void)b, (void)is_signed, (void)negative, (void)remainder;
+#endif
+    return i;
+}
+
+/* The same of 8 and 16 bits, whose factor and more are as wide as their elements. */
+typedef struct {
+    uint32_t factor, more;
+    int shift, is_signed, negative, remainder;
+} ew_inverse_short;
+
+#ifdef __AVX2__
+/* (u * factor + more) >> 16 >> shift of 16 bits. The sum carries where the saturated one differs. */
+EW_INLINE __m256i ew_over_16_of(__m256i u, ew_inverse_short v)
+{
+    const __m256i factor = _mm256_set1_epi16((int16_t)v.factor),
+                  more = _mm256_set1_epi16((int16_t)v.more);
+    const __m256i low = _mm256_mullo_epi16(u, factor), high = _mm256_mulhi_epu16(u, factor);
+    const __m256i stays =
+        _mm256_cmpeq_epi16(_mm256_add_epi16(low, more), _mm256_adds_epu16(low, more));
+    const __m256i sum = _mm256_add_epi16(_mm256_sub_epi16(high, _mm256_set1_epi16(-1)), stays);
+    return _mm256_srl_epi16(sum, _mm_cvtsi32_si128(v.shift));
+}
+EW_INLINE void ew_over_16_step(const char *from, char *to, ew_inverse_short v, uint32_t b)
+{
+    const __m256i a = _mm256_loadu_si256((const __m256i *)from), zero = _mm256_setzero_si256();
+    const __m256i n = v.negative ? _mm256_sub_epi16(zero, a) : a;
+    const __m256i below = !v.is_signed ? zero
+                          : v.negative ? _mm256_cmpgt_epi16(a, zero)
+                                       : _mm256_srai_epi16(a, 15);
+    __m256i q = _mm256_xor_si256(ew_over_16_of(_mm256_xor_si256(n, below), v), below);
+    if (v.remainder)
+        q = _mm256_sub_epi16(a, _mm256_mullo_epi16(q, _mm256_set1_epi16((int16_t)b)));
+    _mm256_storeu_si256((__m256i *)to, q);
+}
+/* Elements of 8 bits, each in the lower half of 16; a product and the sum fit in these. */
+EW_INLINE __m256i ew_over_8_of(__m256i u, ew_inverse_short v)
+{
+    const __m256i product = _mm256_mullo_epi16(u, _mm256_set1_epi16((int16_t)v.factor));
+    return _mm256_srl_epi16(_mm256_add_epi16(product, _mm256_set1_epi16((int16_t)v.more)),
+                            _mm_cvtsi32_si128(8 + v.shift));
+}
+EW_INLINE void ew_over_8_step(const char *from, char *to, ew_inverse_short v, uint32_t b)
+{
+    const __m256i a = _mm256_loadu_si256((const __m256i *)from), zero = _mm256_setzero_si256();
+    const __m256i n = v.negative ? _mm256_sub_epi8(zero, a) : a;
+    const __m256i below = !v.is_signed ? zero
+                          : v.negative ? _mm256_cmpgt_epi8(a, zero)
+                                       : _mm256_cmpgt_epi8(zero, a);
+    const __m256i u = _mm256_xor_si256(n, below);
+    __m256i low = ew_over_8_of(_mm256_unpacklo_epi8(u, zero), v);
+    __m256i high = ew_over_8_of(_mm256_unpackhi_epi8(u, zero), v);
+    __m256i q = _mm256_xor_si256(_mm256_packus_epi16(low, high), below);
+    if (v.remainder) {
+        const __m256i by = _mm256_set1_epi16((int16_t)b), byte = _mm256_set1_epi16(255);
+        low = _mm256_mullo_epi16(_mm256_unpacklo_epi8(q, zero), by);
+        high = _mm256_mullo_epi16(_mm256_unpackhi_epi8(q, zero), by);
+        q = _mm256_packus_epi16(_mm256_and_si256(low, byte), _mm256_and_si256(high, byte));
+        q = _mm256_sub_epi8(a, q);
+    }
+    _mm256_storeu_si256((__m256i *)to, q);
+}
+#endif
+
+/* Whole vectors of elements of 8 or 16 bits; returns how many elements that was. */
+EW_INLINE int64_t ew_over_short(char *const *p, int64_t n, int bits, ew_inverse_short v, uint32_t b)
+{
+    int64_t i = 0;
+#ifdef __AVX2__
+    for (; bits == 8 && i + 32 <= n; i += 32)
+        ew_over_8_step(p[0] + i, p[2] + i, v, b);
+    for (; bits == 16 && i + 16 <= n; i += 16)
+        ew_over_16_step(p[0] + 2 * i, p[2] + 2 * i, v, b);
+#else
+    (void)p, (void)n, (void)bits, (void)v, (void)b;
+#endif
+    return i;
+}
+
+/* The same of 64 bits. */
+typedef struct {
+    uint64_t factor, more;
+    int shift, is_signed, negative, remainder;
+} ew_inverse_64;
+
+#ifdef __AVX2__
+/* (u * factor + more) >> 64 >> shift by products of halves; no sum of them leaves 64 bits. */
+EW_INLINE __m256i ew_over_64_of(__m256i u, ew_inverse_64 v)
+{
+    const __m256i low = _mm256_set1_epi64x((int64_t)v.factor),
+                  high = _mm256_set1_epi64x((int64_t)(v.factor >> 32)),
+                  more_low = _mm256_set1_epi64x((int64_t)(v.more & UINT32_MAX)),
+                  more_high = _mm256_set1_epi64x((int64_t)(v.more >> 32)),
+                  half = _mm256_set1_epi64x(UINT32_MAX);
+    const __m256i top = _mm256_srli_epi64(u, 32);
+    __m256i sum = _mm256_add_epi64(_mm256_mul_epu32(u, low), more_low), next;
+    sum = _mm256_add_epi64(_mm256_srli_epi64(sum, 32), more_high);
+    sum = _mm256_add_epi64(_mm256_mul_epu32(top, low), sum);
+    next = _mm256_add_epi64(_mm256_mul_epu32(u, high), _mm256_and_si256(sum, half));
+    next = _mm256_add_epi64(_mm256_srli_epi64(next, 32), _mm256_srli_epi64(sum, 32));
+    next = _mm256_add_epi64(_mm256_mul_epu32(top, high), next);
+    return _mm256_srl_epi64(next, _mm_cvtsi32_si128(v.shift));
+}
+EW_INLINE __m256i ew_product_64(__m256i a, __m256i b)
+{
+    const __m256i cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b),
+                                           _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)));
+    return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(cross, 32));
+}
+EW_INLINE void ew_over_64_step(const char *from, char *to, ew_inverse_64 v, uint64_t b)
+{
+    const __m256i a = _mm256_loadu_si256((const __m256i *)from), zero = _mm256_setzero_si256();
+    const __m256i n = v.negative ? _mm256_sub_epi64(zero, a) : a;
+    const __m256i below = !v.is_signed ? zero
+                          : v.negative ? _mm256_cmpgt_epi64(a, zero)
+                                       : _mm256_cmpgt_epi64(zero, a);
+    __m256i q = _mm256_xor_si256(ew_over_64_of(_mm256_xor_si256(n, below), v), below);
+    if (v.remainder)
+        q = _mm256_sub_epi64(a, ew_product_64(q, _mm256_set1_epi64x((int64_t)b)));
+    _mm256_storeu_si256((__m256i *)to, q);
+}
+#endif
+
+/* Whole vectors of elements of 64 bits; returns how many elements that was. */
+EW_INLINE int64_t ew_over_64(char *const *p, int64_t n, ew_inverse_64 v, uint64_t b)
+{
+    int64_t i = 0;
+#ifdef __AVX2__
+    for (; i + 4 <= n; i += 4)
+        ew_over_64_step(p[0] + 8 * i, p[2] + 8 * i, v, b);
+#else
+    (void)p, (void)n, (void)v, (void)b;
 #endif
     return i;
 }

@@ -68,6 +68,12 @@ EW_INLINE void EW_FN(by_one_loop)(char *const *p, int64_t n, ND_T b, int negativ
 #if ND_BITS == 32
     i = ew_over_32(p, n, (ew_inverse_32){v.factor, v.more, v.shift}, (uint32_t)b, ND_IS_INT,
                    negative, remainder);
+#elif ND_BITS < 32
+    const ew_inverse_short inverse = {v.factor, v.more, v.shift, ND_IS_INT, negative, remainder};
+    i = ew_over_short(p, n, ND_BITS, inverse, (uint32_t)b);
+#else
+    const ew_inverse_64 inverse = {v.factor, v.more, v.shift, ND_IS_INT, negative, remainder};
+    i = ew_over_64(p, n, inverse, (uint64_t)b);
 #endif
     EW_IVDEP
     for (; i < n; i++) {

@@ -581,8 +581,17 @@ static inline double vm_f64_hypot(double x, double y)
 {
     return hypot(x, y);
 }
+/* The rounded quotient of less than 2^53 is at most one too large, and what fma leaves is exact. */
 static inline double vm_f64_fmod(double x, double y)
 {
+#ifdef __FMA__
+    double q = vm_f64_trunc(x / y);
+    if (__builtin_fabs(q) < 0x1p53 && y - y == 0) {
+        double r = __builtin_fma(-q, y, x);
+        r += ((r < 0) != (x < 0)) & (r != 0) ? __builtin_copysign(y, x) : 0;
+        return __builtin_copysign(r, x);
+    }
+#endif
     return fmod(x, y);
 }
 static inline double vm_f64_fma(double a, double b, double c)
@@ -610,12 +619,13 @@ static inline double vm_f64_erf(double x)
 {
     return (double)erfl(x);
 }
-/* glibc is off by up to 2.2 ulp. What t + 2 loses in rounding is put back. */
+/* glibc is off by up to 2.2 ulp. t / (t + 2) of t = expm1(2|x|): what t and t + 2 lose in rounding is
+ * put back. */
 static inline double vm_f64_tanh(double x)
 {
-    double a = __builtin_fabs(x), t = expm1(a > 22 ? 44 : a * 2), s = t + 2;
+    double a = __builtin_fabs(x), less, t = cpu_expm1_of(a > 22 ? 44 : a * 2, &less), s = t + 2;
     double lost = t > 2 ? 2 - (s - t) : t - (s - 2), q = t / s;
-    return __builtin_copysign(q - q * (lost / s), x);
+    return __builtin_copysign(q + (less - q * (lost + less)) / s, x);
 }
 
 /* ---- the wider types of scalar_tmpl.h ---- */

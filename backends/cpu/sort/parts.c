@@ -73,7 +73,7 @@ static void statistics_row(const sort_row *r, sort_between *chunk)
 typedef struct {
     selection s;
     uint64_t key;
-    int64_t (*place)[3]; /* by chunk: where what is below, equal and above goes */
+    int64_t (*place)[6]; /* by chunk: where what is below, equal and above goes; how much that is */
     int positions;
 } division;
 
@@ -81,19 +81,34 @@ static void division_count(void *ctx, int64_t begin, int64_t end)
 {
     division *w = ctx;
     const selection *s = &w->s;
-    uint64_t block[BLOCK];
-    int64_t below = 0, equal = 0, *place = w->place[begin / s->grain], size = end - begin;
+    uint64_t block[BLOCK], none[BLOCK];
+    int64_t *place = w->place[begin / s->grain], size = end - begin;
+    sort_between counts = {0};
     for (; begin < end; begin += BLOCK) {
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
-        s->k->keys(s->r->a + begin * s->r->stride * s->nbytes, s->r->stride, n, s->flip, block);
-        for (int64_t i = 0; i < n; i++) {
-            below += block[i] < w->key;
-            equal += block[i] == w->key;
-        }
+        s->k->load(s->r->a + begin * s->r->stride * s->nbytes, s->r->stride, n, s->flip, 0, block);
+        CPU_ISA_PICK(sort_table_of)->between[s->nbytes](block, n, w->key, w->key, none, &counts);
     }
-    place[0] = below;
-    place[1] = equal;
-    place[2] = size - below - equal;
+    place[3] = counts.below;
+    place[4] = counts.at_low;
+    place[5] = size - counts.below - counts.at_low;
+}
+
+/* The same without another look at the row, where selection kept what it needs. From the last chunk
+ * on, as places are stored over the counts of selection and are larger. */
+static void counts_of_kept(division *w)
+{
+    const selection *s = &w->s;
+    const uint64_t *kept = s->kept + s->n_kept;
+    for (int64_t c = (s->r->n - 1) / s->grain; c >= 0; c--) {
+        const int64_t left = s->r->n - c * s->grain, size = left < s->grain ? left : s->grain;
+        int64_t below, equal;
+        kept -= s->chunk[c].inside;
+        select_count_kept(s, c, kept, w->key, &below, &equal);
+        w->place[c][3] = below;
+        w->place[c][4] = equal;
+        w->place[c][5] = size - below - equal;
+    }
 }
 
 static void counts_to_places(division *w)
@@ -101,9 +116,8 @@ static void counts_to_places(division *w)
     int64_t at = 0;
     for (int part = 0; part < 3; part++)
         for (int64_t c = 0; c * w->s.grain < w->s.r->n; c++) {
-            int64_t n = w->place[c][part];
             w->place[c][part] = at;
-            at += n;
+            at += w->place[c][part + 3];
         }
 }
 
@@ -134,12 +148,42 @@ static void deal_block(const division *w, const char *a, const uint64_t *block, 
 }
 #undef DEAL
 
+/* Elements, or positions, that lie side by side, to where these lie side by side. */
+static void deal_dense(const division *w, int64_t begin, int64_t end)
+{
+    const selection *s = &w->s;
+    const sort_row *r = s->r;
+    const int64_t nbytes = w->positions ? 8 : s->nbytes, *place = w->place[begin / s->grain];
+    uint64_t block[BLOCK], at[BLOCK];
+    sort_places p;
+    for (int part = 0; part < 3; part++) {
+        p.to[part] = r->out + place[part] * nbytes;
+        p.end[part] = p.to[part] + place[part + 3] * nbytes;
+    }
+    for (; begin < end; begin += BLOCK) {
+        const int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
+        const char *a = r->a + begin * r->stride * s->nbytes;
+        for (int64_t i = 0; i < n && w->positions; i++)
+            at[i] = (uint64_t)(begin + i);
+        if (w->positions)
+            s->k->keys(a, r->stride, n, s->flip, block);
+        else
+            s->k->load(a, r->stride, n, s->flip, 0, block);
+        CPU_ISA_PICK(sort_table_of)
+            ->deal[nbytes](block, w->positions ? (const void *)at : a, n, w->key, &p);
+    }
+}
+
 static void division_deal(void *ctx, int64_t begin, int64_t end)
 {
     division *w = ctx;
     const selection *s = &w->s;
     uint64_t block[BLOCK];
     int64_t place[3];
+    if (s->r->out_stride == 1 && (w->positions || s->r->stride == 1)) {
+        deal_dense(w, begin, end);
+        return;
+    }
     memcpy(place, w->place[begin / s->grain], sizeof place);
     for (; begin < end; begin += BLOCK) {
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
@@ -169,14 +213,22 @@ static void partition_row(const sort_row *r, sort_between *chunk, int positions)
 {
     division w = {.positions = positions};
     select_begin(&w.s, r, chunk);
+    w.s.keeps = 1;
     w.key = key_of_row(&w.s);
-    w.place = (int64_t(*)[3])chunk;
-    cpu_parallel(r->n, w.s.grain, division_count, &w);
+    w.place = (int64_t(*)[6])chunk;
+    if (w.s.kept)
+        counts_of_kept(&w);
+    else
+        cpu_parallel(r->n, w.s.grain, division_count, &w);
     counts_to_places(&w);
     cpu_parallel(r->n, w.s.grain, division_deal, &w);
 }
 
 /* ---- a call ---- */
+typedef union { /* of a chunk: what selection counts, what partitions do */
+    sort_between between;
+    int64_t place[6];
+} chunk_counts;
 typedef struct {
     sort_row row; /* of slot 0 */
     const ndp_call *call;
@@ -188,7 +240,7 @@ static int64_t slot_nbytes(const ndp_call *call)
 {
     const ndp_view *a = &call->in[0];
     int64_t n = a->shape[a->ndim - 1];
-    int64_t chunks = sort_chunks(n) * (int64_t)sizeof(sort_between);
+    int64_t chunks = sort_chunks(n) * (int64_t)sizeof(chunk_counts);
     return 2 * select_nbytes(a->dtype, n) + sort_counts_nbytes(n) + (chunks + 63) / 64 * 64;
 }
 

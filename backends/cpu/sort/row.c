@@ -6,7 +6,7 @@
 
 #define BLOCK 256
 
-static uint64_t row_flip(const sort_row *r)
+uint64_t sort_row_flip(const sort_row *r)
 {
     return sort_keys_of(r->dtype)->bias ^ r->descending;
 }
@@ -15,26 +15,23 @@ static uint64_t row_flip(const sort_row *r)
 typedef struct {
     const sort_row *r;
     int64_t grain;
+    uint64_t *result;
 } range_job;
 
 static void range_chunk(void *ctx, int64_t begin, int64_t end)
 {
     range_job *w = ctx;
     const sort_row *r = w->r;
-    uint64_t *result = (uint64_t *)r->counts + begin / w->grain * 2;
+    uint64_t *result = w->result + begin / w->grain * 2;
     sort_keys_of(r->dtype)->range(r->a + begin * r->stride * ndp_dtype_size(r->dtype), r->stride,
-                                  end - begin, row_flip(r), &result[0], &result[1]);
+                                  end - begin, sort_row_flip(r), &result[0], &result[1]);
 }
 
-/* The least key and the bits of the greatest less the least. */
-static int key_range(const sort_row *r, uint64_t *min)
+int sort_key_range(const sort_row *r, uint64_t *min)
 {
-    *min = 0;
-    if (r->n <= SORT_SMALL)
-        return 8 * (int)ndp_dtype_size(r->dtype);
-    range_job w = {.r = r, .grain = sort_grain(r->n)};
+    uint64_t max = 0, few[2], *result = r->n <= SORT_SMALL ? few : (uint64_t *)r->counts;
+    range_job w = {.r = r, .grain = sort_grain(r->n), .result = result};
     cpu_parallel(r->n, w.grain, range_chunk, &w);
-    uint64_t max = 0, *result = (uint64_t *)r->counts;
     *min = UINT64_MAX;
     for (int64_t c = 0; c * w.grain < r->n; c++) {
         *min = result[2 * c] < *min ? result[2 * c] : *min;
@@ -72,28 +69,114 @@ static void store_chunk(void *ctx, int64_t begin, int64_t end)
 
 int sort_is_quick(int32_t dtype)
 {
-    return ndp_dtype_size(dtype) == 4 && CPU_ISA_PICK(sort_table_of)->quick;
+    return dtype != NDP_C64 && CPU_ISA_PICK(sort_table_of)->quick[ndp_dtype_size(dtype)];
 }
 
 /* The team deals out a long row by digits, which is quicker from three threads on. */
-static int is_for_team(int64_t n)
+int sort_is_for_team(int64_t n)
 {
     return n >= SORT_PARALLEL && cpu_threads() > 2;
 }
 
-static void sort_values(const sort_row *r)
+/* Bits in which keys differ, and the least one, where a few of them from all over the row differ
+ * in so few that counting or two digits sort them; else 64. */
+static int small_range(const sort_row *r, uint64_t *min)
+{
+    enum { SOME = 16, FROM = 4096 };
+    const int64_t nbytes = ndp_dtype_size(r->dtype), step = r->n / SOME;
+    const int most = nbytes == 8 ? SORT_DIGIT_BITS * 2 : SORT_DIGIT_BITS;
+    uint64_t max;
+    if (nbytes < 4 || r->n < FROM)
+        return 64;
+    sort_keys_of(r->dtype)->range(r->a, r->stride * step, SOME, sort_row_flip(r), min, &max);
+    if (sort_bit_length(max - *min) > most)
+        return 64;
+    const int bits = sort_key_range(r, min);
+    return bits <= most ? bits : 64;
+}
+
+static void fill(char *to, int64_t stride, int64_t n, const void *value, int64_t nbytes)
+{
+    uint32_t u4;
+    uint64_t u8;
+    memcpy(&u4, value, 4);
+    memcpy(&u8, value, 8);
+    for (int64_t i = 0; i < n && nbytes == 4; i++)
+        ((uint32_t *)to)[i * stride] = u4;
+    for (int64_t i = 0; i < n && nbytes == 8; i++)
+        ((uint64_t *)to)[i * stride] = u8;
+}
+
+/* Integers of so few values that counting them is sorting them. */
+static void sort_by_counts(const sort_row *r, uint64_t min)
+{
+    const sort_keys *k = sort_keys_of(r->dtype);
+    const int64_t nbytes = ndp_dtype_size(r->dtype);
+    const uint64_t flip = sort_row_flip(r);
+    int64_t counts[2][SORT_DIGITS] = {{0}}, at = -r->first; /* in out */
+    union {
+        uint32_t u4[BLOCK];
+        uint64_t u8[BLOCK];
+    } block;
+    for (int64_t begin = 0; begin < r->n; begin += BLOCK) {
+        const int64_t n = r->n - begin < BLOCK ? r->n - begin : BLOCK;
+        k->load(r->a + begin * r->stride * nbytes, r->stride, n, flip, min, &block);
+        for (int64_t i = 0; i < n && nbytes == 4; i++) /* runs of one value wait less */
+            counts[i & 1][block.u4[i]]++;
+        for (int64_t i = 0; i < n && nbytes == 8; i++)
+            counts[i & 1][block.u8[i]]++;
+    }
+    for (uint64_t key = 0; key < SORT_DIGITS; key++) {
+        const int64_t n = counts[0][key] + counts[1][key];
+        const int64_t from = at > 0 ? at : 0, to = at + n < r->n_out ? at + n : r->n_out;
+        uint64_t narrow = key, value = 0;
+        if (from < to) {
+            k->store(&narrow, 1, flip, min, (char *)&value, 1);
+            fill(r->out + from * r->out_stride * nbytes, r->out_stride, to - from, &value, nbytes);
+        }
+        at += n;
+    }
+}
+
+/* bits: 64 where the range of keys is not known. */
+static void sort_by_digits(const sort_row *r, values_job *w, int bits)
 {
     static void *(*const sorts[9])(void *, void *, int64_t, int, int,
                                    int64_t *) = {[2] = sort_u16, [4] = sort_u32, [8] = sort_u64};
+    if (bits == 64)
+        bits = r->n > SORT_SMALL ? sort_key_range(r, &w->min) : 8 * (int)w->nbytes;
+    cpu_parallel(r->n, sort_grain(r->n), load_chunk, w);
+    w->keys = sorts[w->nbytes](w->keys, r->buffer[1], r->n, 0, bits, r->counts);
+}
+
+/* The quicksort of 64-bit keys takes signed ones. */
+static void sort_quickly(const sort_row *r, values_job *w)
+{
+    const uint64_t sign = w->nbytes == 8 ? (uint64_t)1 << 63 : 0;
+    w->flip ^= sign;
+    cpu_parallel(r->n, sort_grain(r->n), load_chunk, w);
+    CPU_ISA_PICK(sort_table_of)->quick[w->nbytes](w->keys, r->buffer[1], r->n);
+    if (!sign || !atomic_load(&w->special))
+        return;
+    w->flip ^= sign;
+    for (int64_t i = 0; i < r->n; i++)
+        ((uint64_t *)w->keys)[i] ^= sign;
+}
+
+static void sort_values(const sort_row *r)
+{
     const sort_keys *k = sort_keys_of(r->dtype);
-    values_job w = {r, row_flip(r), 0, ndp_dtype_size(r->dtype), r->buffer[0], 0};
-    int quick = sort_is_quick(r->dtype) && !is_for_team(r->n);
-    int bits = quick ? 0 : key_range(r, &w.min);
-    cpu_parallel(r->n, sort_grain(r->n), load_chunk, &w);
-    if (quick)
-        CPU_ISA_PICK(sort_table_of)->quick(w.keys, r->buffer[1], r->n);
+    values_job w = {r, sort_row_flip(r), 0, ndp_dtype_size(r->dtype), r->buffer[0], 0};
+    const int bits = sort_is_for_team(r->n) ? 64 : small_range(r, &w.min);
+    if (bits <= SORT_DIGIT_BITS && !k->restore) {
+        sort_by_counts(r, w.min);
+        return;
+    }
+    w.min = bits < 64 ? w.min : 0;
+    if (bits == 64 && sort_is_quick(r->dtype) && !sort_is_for_team(r->n))
+        sort_quickly(r, &w);
     else
-        w.keys = sorts[w.nbytes](w.keys, r->buffer[1], r->n, 0, bits, r->counts);
+        sort_by_digits(r, &w, bits);
     if (atomic_load(&w.special)) /* before anything is written: out may be a */
         k->restore(r->a, r->stride, r->n, w.flip, w.min, w.keys);
     cpu_parallel(r->n_out, sort_grain(r->n), store_chunk, &w);
@@ -113,7 +196,7 @@ static void join_true(int64_t counts[4][256])
 static void sort_bytes(const sort_row *r)
 {
     int64_t counts[4][256] = {{0}}, at = -r->first; /* in out */
-    uint8_t flip = (uint8_t)row_flip(r);
+    uint8_t flip = (uint8_t)sort_row_flip(r);
     const uint8_t *a = (const uint8_t *)r->a;
     int64_t i = 0;
     for (; i + 4 <= r->n; i += 4) /* four tables: runs of one value do not wait for each other */
@@ -136,88 +219,15 @@ static void sort_bytes(const sort_row *r)
     }
 }
 
-/* ---- pairs of a key and what goes with it ---- */
-typedef struct {
-    const sort_row *r;
-    uint64_t min;
-    int index_bits; /* 0: pairs, else a key and its position in one word */
-    char *to, *sorted;
-} pair_job;
-
-static void pair_chunk(void *ctx, int64_t begin, int64_t end)
-{
-    const pair_job *w = ctx;
-    const sort_row *r = w->r;
-    int64_t nbytes = ndp_dtype_size(r->dtype);
-    uint64_t block[BLOCK];
-    for (; begin < end; begin += BLOCK) {
-        int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
-        uint64_t *packed = (uint64_t *)w->to + begin;
-        sort_pair *pair = (sort_pair *)w->to + begin;
-        sort_keys_of(r->dtype)->keys(r->a + begin * r->stride * nbytes, r->stride, n, row_flip(r),
-                                     block);
-        for (int64_t i = 0; i < n && w->index_bits; i++)
-            packed[i] = (block[i] - w->min) << w->index_bits | (uint64_t)(begin + i);
-        for (int64_t i = 0; i < n && !w->index_bits; i++)
-            pair[i] = (sort_pair){block[i] - w->min, (uint64_t)(begin + i)};
-    }
-}
-
-static void positions_chunk(void *ctx, int64_t begin, int64_t end)
-{
-    const pair_job *w = ctx;
-    int64_t *out = (int64_t *)w->r->out, stride = w->r->out_stride;
-    const uint64_t *packed = (const uint64_t *)w->sorted;
-    const sort_pair *pair = (const sort_pair *)w->sorted;
-    uint64_t mask = ((uint64_t)1 << w->index_bits) - 1;
-    if (w->index_bits)
-        for (int64_t i = begin; i < end; i++)
-            out[i * stride] = (int64_t)(packed[i] & mask);
-    else
-        for (int64_t i = begin; i < end; i++)
-            out[i * stride] = (int64_t)pair[i].with;
-}
-
-static void c128_positions(const sort_row *r)
-{
-    const sort_c128 *a = (const sort_c128 *)r->a;
-    sort_c128_at *x = (sort_c128_at *)r->buffer[0];
-    int64_t *out = (int64_t *)r->out, n = r->n;
-    /* Descending and stable: a stable ascending sort of the reversed row, read in reverse. */
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = r->descending ? n - 1 - i : i;
-        x[i] = (sort_c128_at){a[at * r->stride].re, a[at * r->stride].im, at};
-    }
-    x = sort_c128s_at(x, r->buffer[1], n, 0, 0, NULL);
-    for (int64_t i = 0; i < r->n_out; i++)
-        out[i * r->out_stride] = x[r->descending ? n - 1 - i : i].at;
-}
-
-void sort_row_positions(const sort_row *r)
-{
-    if (r->dtype == NDP_C128) {
-        c128_positions(r);
-        return;
-    }
-    pair_job w = {.r = r, .to = r->buffer[0]};
-    int bits = key_range(r, &w.min), index_bits = sort_bit_length((uint64_t)r->n - 1) + (r->n == 1);
-    int packed = bits + index_bits <= 64;
-    w.index_bits = packed ? index_bits : 0;
-    cpu_parallel(r->n, sort_grain(r->n), pair_chunk, &w);
-    w.sorted = packed ? sort_u64(w.to, r->buffer[1], r->n, index_bits, bits, r->counts)
-                      : sort_pairs(w.to, r->buffer[1], r->n, 0, bits, r->counts);
-    cpu_parallel(r->n_out, sort_grain(r->n), positions_chunk, &w);
-}
-
 /* ---- complex values: the bits travel with the key, which does not have them ---- */
 static void sort_c64_values(const sort_row *r)
 {
     uint64_t min, key[BLOCK];
     sort_pair *x = (sort_pair *)r->buffer[0];
-    int bits = key_range(r, &min);
+    int bits = sort_key_range(r, &min);
     for (int64_t at = 0; at < r->n; at += BLOCK) {
         int64_t n = r->n - at < BLOCK ? r->n - at : BLOCK;
-        sort_keys_of(NDP_C64)->keys(r->a + at * r->stride * 8, r->stride, n, row_flip(r), key);
+        sort_keys_of(NDP_C64)->keys(r->a + at * r->stride * 8, r->stride, n, sort_row_flip(r), key);
         for (int64_t i = 0; i < n; i++) {
             x[at + i].key = key[i] - min;
             memcpy(&x[at + i].with, r->a + (at + i) * r->stride * 8, 8);

@@ -46,7 +46,7 @@ static void choose_bounds(selection *s, int64_t first, int64_t last)
     }
     sample = sort_u64(sample, sample + size, size, 0, 8 * (int)s->nbytes, r->counts);
     s->low = below < 0 ? 0 : sample[below];
-    s->high = above >= size ? UINT64_MAX : sample[above];
+    s->high = above >= size ? UINT64_MAX >> (64 - 8 * s->nbytes) : sample[above];
 }
 
 /* ---- one pass ---- */
@@ -54,19 +54,20 @@ static void collect_chunk(void *ctx, int64_t begin, int64_t end)
 {
     selection *s = ctx;
     const sort_row *r = s->r;
-    uint64_t block[BLOCK];
+    uint64_t block[BLOCK]; /* of keys of nbytes */
     const int64_t c = begin / s->grain, room = chunk_room(s);
     uint64_t *inside = (uint64_t *)r->buffer[0] + c * room;
     sort_between counts = {0};
+    void (*const between)(const void *, int64_t, uint64_t, uint64_t, uint64_t *, sort_between *) =
+        CPU_ISA_PICK(sort_table_of)->between[s->nbytes];
     for (; begin < end; begin += BLOCK) {
         int64_t n = end - begin < BLOCK ? end - begin : BLOCK;
         if (counts.inside + BLOCK > room) {
             atomic_store_explicit(&s->full, 1, memory_order_relaxed);
             break;
         }
-        s->k->keys(r->a + begin * r->stride * s->nbytes, r->stride, n, s->flip, block);
-        CPU_ISA_PICK(sort_table_of)
-            ->between(block, n, s->low, s->high, inside + counts.inside, &counts);
+        s->k->load(r->a + begin * r->stride * s->nbytes, r->stride, n, s->flip, 0, block);
+        between(block, n, s->low, s->high, inside + counts.inside, &counts);
     }
     s->chunk[c] = counts;
 }
@@ -85,6 +86,30 @@ static void gather(selection *s)
         s->sum.at_high += x->at_high;
     }
     s->sorted = to;
+    s->kept = NULL;
+    const int64_t words = select_nbytes(s->r->dtype, s->r->n) / 8;
+    if (s->keeps && 2 * (s->sum.inside + BLOCK) <= words) { /* below is room for narrow */
+        s->first_low = s->low;
+        s->first_high = s->high;
+        s->n_kept = s->sum.inside;
+        s->kept = (uint64_t *)s->r->buffer[1] + words - s->sum.inside;
+        memcpy(s->kept, to, (size_t)s->sum.inside * sizeof *to);
+    }
+}
+
+void select_count_kept(const selection *s, int64_t c, const uint64_t *kept, uint64_t key,
+                       int64_t *below, int64_t *equal)
+{
+    const sort_between *x = &s->chunk[c];
+    uint64_t none[BLOCK];
+    sort_between counts = {0};
+    *below = x->below + (key > s->first_low ? x->at_low : 0);
+    for (int64_t i = 0; i < x->inside; i += BLOCK)
+        CPU_ISA_PICK(sort_table_of)
+            ->between[8](kept + i, x->inside - i < BLOCK ? x->inside - i : BLOCK, key, key, none,
+                         &counts);
+    *below += counts.below;
+    *equal = key == s->first_low ? x->at_low : key == s->first_high ? x->at_high : counts.at_low;
 }
 
 /* ---- again, while much is in between ---- */
@@ -114,7 +139,8 @@ static int narrow(selection *s, int64_t first, int64_t last)
     if (first < start || last >= start + s->sum.inside)
         return 0;
     bounds_of_keys(s, s->sorted, s->sum.inside, first - start, last - start);
-    CPU_ISA_PICK(sort_table_of)->between(s->sorted, s->sum.inside, s->low, s->high, other, &counts);
+    CPU_ISA_PICK(sort_table_of)
+        ->between[8](s->sorted, s->sum.inside, s->low, s->high, other, &counts);
     if (first >= start + counts.below && counts.inside < s->sum.inside &&
         last < start + counts.below + counts.at_low + counts.inside + counts.at_high) {
         counts.below += start;
@@ -142,6 +168,8 @@ void select_begin(selection *s, const sort_row *r, sort_between *chunk)
     s->nbytes = ndp_dtype_size(r->dtype);
     s->grain = sort_grain(r->n);
     s->chunk = chunk;
+    s->keeps = 0;
+    s->kept = NULL;
     atomic_init(&s->full, 0);
 }
 
@@ -153,8 +181,10 @@ int select_enclose(selection *s, int64_t first, int64_t last)
         return 0;
     gather(s);
     if (first < s->sum.below ||
-        last >= s->sum.below + s->sum.at_low + s->sum.inside + s->sum.at_high)
+        last >= s->sum.below + s->sum.at_low + s->sum.inside + s->sum.at_high) {
+        s->kept = NULL;
         return 0;
+    }
     while (s->sum.inside > ENOUGH && s->sum.inside > 8 * (last - first) && narrow(s, first, last))
         ;
     sort_rest(s);

@@ -48,17 +48,29 @@ typedef struct {
 typedef struct {
     int64_t below, at_low, inside, at_high;
 } sort_between;
+/* Where the next element of each part goes, and the end of the place that the caller has for the
+ * part: nothing is written from there on. */
+typedef struct {
+    char *to[3], *end[3];
+} sort_places;
 #define SORT_LANES 8
 typedef struct {
     sort_keys keys[NDP_DTYPE_END];
-    /* Counts keys below low, equal to it, and equal to high; those in between go to `inside`, which
-     * has room for n, in order. */
-    void (*between)(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
-                    sort_between *counts);
+    /* By key width. Counts keys below low, equal to it, and equal to high; those in between go to
+     * `inside`, which has room for n, in order. */
+    void (*between[9])(const void *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
+                       sort_between *counts);
+    /* By key width, which is that of the elements: those with keys below `by`, equal to it, and
+     * above it, to their places in order. */
+    void (*deal[9])(const void *keys, const void *elements, int64_t n, uint64_t by,
+                    sort_places *places);
+    /* Keys of 32 bits below `limit`, which is not 0, each with its position, which counts from
+     * `at`, in one word; returns how many. There is room for n. */
+    int64_t (*words)(const void *keys, int64_t n, uint64_t limit, int64_t at, uint64_t *words);
     void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
-    /* Sorts n keys of 32 bits, with room for as many in spare; NULL where vectors lack what it
-     * needs. */
-    void (*quick)(void *keys, void *spare, int64_t n);
+    /* By key width: sorts n keys of 32 bits, unsigned, or of 64 bits, signed, with room for as many
+     * in spare; NULL where vectors lack what it needs. */
+    void (*quick[9])(void *keys, void *spare, int64_t n);
 } sort_table;
 CPU_ISA_DECLARE(extern const sort_table, sort_table_of);
 static inline const sort_keys *sort_keys_of(int32_t dtype)
@@ -69,7 +81,8 @@ static inline const sort_keys *sort_keys_of(int32_t dtype)
 /* ---- sort/elements.c: stable sorts of elements in a, with b of the same size for use. Return
  * where the result is ---- */
 #define SORT_SMALL 256       /* up to so many, counts may be NULL and nothing but a and b is used */
-#define SORT_DIGITS 2048     /* values of a radix digit */
+#define SORT_DIGITS 2048     /* values of a radix digit, */
+#define SORT_DIGIT_BITS 11   /* which has so many bits */
 #define SORT_PARALLEL 262144 /* from here on the team shares one row */
 /* One row is dealt out in so many chunks: a function of n alone. */
 static inline int64_t sort_chunks(int64_t n)
@@ -93,7 +106,7 @@ void *sort_c128s_at(void *a, void *b, int64_t n, int low, int bits, int64_t *cou
 void sort_merge_pairs(const sort_pair *x, int64_t nx, const sort_pair *y, int64_t ny,
                       sort_pair *out, int64_t n);
 
-/* ---- sort/row.c, sort/lanes.c ---- */
+/* ---- sort/row.c, sort/positions.c, sort/lanes.c ---- */
 /* One row to sort, and memory for it. */
 typedef struct {
     const char *a;
@@ -109,6 +122,11 @@ typedef struct {
 void sort_row_values(const sort_row *r);
 /* Whether values of the dtype are sorted by the level's quicksort, when one thread has the row. */
 int sort_is_quick(int32_t dtype);
+/* Whether the team shares a row of n, so that it is dealt out by digits. */
+int sort_is_for_team(int64_t n);
+uint64_t sort_row_flip(const sort_row *r);
+/* The least key and the bits of the greatest less the least. */
+int sort_key_range(const sort_row *r, uint64_t *min);
 void sort_row_positions(const sort_row *r); /* out is i64 */
 /* Up to SORT_LANES rows of one length at once, where sort_lanes_fit. Needs no buffers. */
 #define SORT_LANES_MAX 1024

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Sort keys of every dtype that has them, and sorting networks over lanes: what gains from wide
  * registers. Built once per SIMD level. */
-#include "sort/quick.h"
+#include "sort/part.h"
 #include "sort/sort.h"
 
 #define KEYED __attribute__((may_alias))
@@ -74,25 +74,6 @@ static void range_c64(const char *a, int64_t stride, int64_t n, uint64_t flip, u
     }
 }
 
-static void between(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high, uint64_t *inside,
-                    sort_between *counts)
-{
-    int64_t below = 0, at_low = 0, at_high = 0, m = 0;
-    for (int64_t i = 0; i < n; i++) {
-        below += keys[i] < low;
-        at_low += keys[i] == low;
-        at_high += keys[i] == high;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        inside[m] = keys[i];
-        m += (keys[i] > low) & (keys[i] < high);
-    }
-    counts->below += below;
-    counts->at_low += at_low;
-    counts->inside += m;
-    counts->at_high += low < high ? at_high : 0;
-}
-
 #define U uint16_t
 #define TYPE(name) name##_16
 #include "sort/network_tmpl.h"
@@ -107,8 +88,10 @@ static void between(const uint64_t *keys, int64_t n, uint64_t low, uint64_t high
 #define KEYS_INT(kind) KEYS(kind), .load = load_##kind, .store = store_##kind
 #define KEYS_FLOAT(kind) KEYS_INT(kind), .restore = restore_##kind
 const sort_table CPU_ISA_FN(sort_table_of) = {
-    .between = between,
-    .quick = quick_32,
+    .between = {[1] = between_8, [2] = between_16, [4] = part_between_32, [8] = part_between_64},
+    .words = part_words_32,
+    .deal = {[1] = deal_8, [2] = deal_16, [4] = part_deal_32, [8] = part_deal_64},
+    .quick = {[4] = quick_32_keys, [8] = quick_64_keys},
     .network = {[2] = network_16, [4] = network_32, [8] = network_64},
     .keys =
         {

@@ -143,6 +143,57 @@ static void select_row(const sort_row *r, int64_t chunks)
         out[i * r->out_stride] = (int64_t)chunk[0].best[i].with;
 }
 
+/* ---- rows of a few thousand elements of 32 bits ---- */
+#define WORDS 2048
+#define WORDS_BLOCK 512
+#define WORDS_LONGEST 16384
+#define WORDS_SAMPLE 64
+
+/* A key that k elements and some more are likely to be below. */
+static uint64_t words_limit(const sort_row *r, uint64_t flip)
+{
+    const int64_t step = r->n / WORDS_SAMPLE, rank = r->n_out * WORDS_SAMPLE * 2 / r->n + 3;
+    uint32_t sample[WORDS_SAMPLE], spare[WORDS_SAMPLE];
+    for (int64_t i = 0; i < WORDS_SAMPLE; i++) {
+        const int64_t at = i * step + i * 37 % step; /* not at even distances, as data may be */
+        sort_keys_of(r->dtype)->load(r->a + at * r->stride * 4, r->stride, 1, flip, 0, sample + i);
+    }
+    CPU_ISA_PICK(sort_table_of)->quick[4](sample, spare, WORDS_SAMPLE);
+    return (uint64_t)sample[rank] + 1;
+}
+
+/* Whether the k best were found among the elements that a sample leaves: sorted as words of key and
+ * position, by the level's quicksort. */
+static int words_row(const sort_row *r)
+{
+    const sort_table *level = CPU_ISA_PICK(sort_table_of);
+    const uint64_t flip = sort_row_flip(r), sign = (uint64_t)1 << 63;
+    uint64_t words[WORDS], spare[WORDS];
+    uint32_t block[WORDS_BLOCK];
+    int64_t count = 0, *out = (int64_t *)r->out;
+    const uint64_t limit = words_limit(r, flip);
+    for (int64_t at = 0; at < r->n; at += WORDS_BLOCK) {
+        const int64_t n = r->n - at < WORDS_BLOCK ? r->n - at : WORDS_BLOCK;
+        if (count + n > WORDS)
+            return 0;
+        sort_keys_of(r->dtype)->load(r->a + at * r->stride * 4, r->stride, n, flip, 0, block);
+        count += level->words(block, n, limit, at, words + count);
+    }
+    if (count < r->n_out)
+        return 0;
+    for (int64_t i = 0; i < count; i++)
+        words[i] ^= sign;
+    level->quick[8](words, spare, count);
+    for (int64_t i = 0; i < r->n_out; i++)
+        out[i * r->out_stride] = (int64_t)(words[i] & UINT32_MAX);
+    return 1;
+}
+
+static int takes_words(const sort_row *r)
+{
+    return ndp_dtype_size(r->dtype) == 4 && sort_is_quick(r->dtype) && r->n <= WORDS_LONGEST;
+}
+
 /* ---- a call ---- */
 typedef struct {
     sort_row row; /* positions are its out */
@@ -163,7 +214,9 @@ static void topk_rows(const job *w, sort_row r, int64_t begin, int64_t end)
         char *values = w->values + c.offset[1] * (int64_t)nbytes;
         r.a = a + c.offset[0] * (int64_t)nbytes;
         r.out = out + c.offset[2] * 8;
-        if (w->chunks > 0)
+        if (w->chunks > 0 && takes_words(&r) && words_row(&r))
+            ;
+        else if (w->chunks > 0)
             select_row(&r, w->chunks);
         else
             sort_row_positions(&r);

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Vectors of signed 64-bit keys for quick_tmpl.h: exchanges, a leaf of eight vectors of four, and
+ * how a vector is dealt out. See quick.h, which includes this file, for the sources. */
+
+enum { quick_64_LEAF = 64 };
+
+/* ---- at most a leaf of keys in registers ---- */
+QUICK_FN void quick_64_exchange(__m256i *low, __m256i *high)
+{
+    const __m256i x = *low, y = *high;
+#if defined(__AVX512VL__)
+    *low = _mm256_min_epi64(x, y);
+    *high = _mm256_max_epi64(x, y);
+#else
+    const __m256i swaps = _mm256_cmpgt_epi64(x, y);
+    *low = _mm256_blendv_epi8(x, y, swaps);
+    *high = _mm256_blendv_epi8(y, x, swaps);
+#endif
+}
+
+/* The lesser of x and y in the lanes where `high` is zero, the greater where it is all ones. */
+QUICK_FN __m256i quick_64_choose(__m256i x, __m256i y, __m256i high)
+{
+    return _mm256_blendv_epi8(x, y, _mm256_xor_si256(_mm256_cmpgt_epi64(x, y), high));
+}
+
+QUICK_FN void quick_64_transpose(__m256i *x)
+{
+    __m256i t[8];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        const __m256i *r = x + 4 * i;
+        const __m256i a = _mm256_unpacklo_epi64(r[0], r[1]), b = _mm256_unpackhi_epi64(r[0], r[1]),
+                      c = _mm256_unpacklo_epi64(r[2], r[3]), d = _mm256_unpackhi_epi64(r[2], r[3]);
+        t[i] = _mm256_permute2x128_si256(a, c, 0x20);
+        t[2 + i] = _mm256_permute2x128_si256(b, d, 0x20);
+        t[4 + i] = _mm256_permute2x128_si256(a, c, 0x31);
+        t[6 + i] = _mm256_permute2x128_si256(b, d, 0x31);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        x[i] = t[i];
+}
+
+/* One bitonic vector, sorted. */
+QUICK_FN __m256i quick_64_vector(__m256i x)
+{
+    x = quick_64_choose(x, _mm256_permute4x64_epi64(x, 0x4e), _mm256_setr_epi64x(0, 0, -1, -1));
+    return quick_64_choose(x, _mm256_shuffle_epi32(x, 0x4e), _mm256_setr_epi64x(0, -1, 0, -1));
+}
+
+/* Two sorted runs of k vectors each into one. */
+QUICK_FN void quick_64_merge(__m256i *x, int k)
+{
+    __m256i high[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < k; i++)
+        high[i] = _mm256_permute4x64_epi64(x[2 * k - 1 - i], 0x1b);
+#pragma GCC unroll 8
+    for (int i = 0; i < k; i++) {
+        x[k + i] = high[i];
+        quick_64_exchange(&x[i], &x[k + i]);
+    }
+#pragma GCC unroll 3
+    for (int d = k / 2; d > 0; d /= 2)
+#pragma GCC unroll 16
+        for (int i = 0; i < 2 * k; i++)
+            if ((i & d) == 0)
+                quick_64_exchange(&x[i], &x[i + d]);
+#pragma GCC unroll 16
+    for (int i = 0; i < 2 * k; i++)
+        x[i] = quick_64_vector(x[i]);
+}
+
+/* Lanes below n, as ones. */
+QUICK_FN __m256i quick_64_mask(int64_t n)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+/* From `from`, at most eight vectors; what is missing is above all keys, or like the greatest. */
+QUICK_FN void quick_64_load(const int64_t *from, int64_t n, __m256i *x)
+{
+    const __m256i most = _mm256_set1_epi64x(INT64_MAX);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        const __m256i mask = quick_64_mask(n - 4 * i);
+        x[i] = _mm256_maskload_epi64((const long long *)from + 4 * i, mask);
+        x[i] = _mm256_blendv_epi8(most, x[i], mask);
+    }
+}
+
+QUICK_FN void quick_64_store(int64_t *to, int64_t n, const __m256i *x)
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        if (n >= 4 * (i + 1))
+            _mm256_storeu_si256((__m256i *)to + i, x[i]);
+        else if (n > 4 * i)
+            _mm256_maskstore_epi64((long long *)to + 4 * i, quick_64_mask(n - 4 * i), x[i]);
+}
+
+/* Eight vectors, sorted. */
+QUICK_FN void quick_64_half(__m256i *x)
+{
+#pragma GCC unroll 19
+    for (int i = 0; i < 19; i++)
+        quick_64_exchange(&x[quick_pairs[i][0]], &x[quick_pairs[i][1]]);
+    quick_64_transpose(x);
+    quick_64_merge(x, 2);
+    quick_64_merge(x + 4, 2);
+    quick_64_merge(x, 4);
+}
+
+static void quick_64_leaf(const int64_t *from, int64_t n, int64_t *to)
+{
+    __m256i x[16];
+    if (n > 32) {
+        quick_64_load(from + 32, n - 32, x + 8);
+        quick_64_half(x + 8);
+        n -= 32;
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++)
+            x[i] = _mm256_loadu_si256((const __m256i *)from + i);
+        quick_64_half(x);
+        quick_64_merge(x, 8);
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++)
+            _mm256_storeu_si256((__m256i *)to + i, x[i]);
+        quick_64_store(to + 32, n, x + 8);
+    } else {
+        quick_64_load(from, n, x);
+        quick_64_half(x);
+        quick_64_store(to, n, x);
+    }
+}
+
+/* Eight keys, sorted in place. */
+static void quick_64_eight(int64_t *keys)
+{
+    const __m256i outer = _mm256_setr_epi64x(0, -1, -1, 0);
+    __m256i x[2];
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        x[i] = _mm256_loadu_si256((const __m256i *)keys + i);
+        x[i] = quick_64_choose(x[i], _mm256_shuffle_epi32(x[i], 0x4e), outer);
+        x[i] = quick_64_vector(x[i]);
+    }
+    quick_64_merge(x, 1);
+    _mm256_storeu_si256((__m256i *)keys, x[0]);
+    _mm256_storeu_si256((__m256i *)keys + 1, x[1]);
+}
+
+/* ---- partition ---- */
+#if defined(__AVX512F__)
+enum { quick_64_LANES = 8 };
+#else
+enum { quick_64_LANES = 4 };
+#endif
+/* For each set of low lanes: halves of these in order, then of the others. */
+static uint32_t quick_64_order[16][8] __attribute__((aligned(32)));
+
+static void quick_64_order_make(void)
+{
+    for (unsigned low = 0; low < 16; low++) {
+        int at = 0;
+        for (unsigned part = 2; part-- > 0;)
+            for (uint32_t lane = 0; lane < 4; lane++)
+                if ((low >> lane & 1) == part) {
+                    quick_64_order[low][at++] = 2 * lane;
+                    quick_64_order[low][at++] = 2 * lane + 1;
+                }
+    }
+}
+
+static void quick_64_prepare(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, quick_64_order_make);
+}
+/* As quick_32_deal. */
+QUICK_FN int quick_64_deal(const int64_t *from, unsigned valid, int64_t pivot, int64_t *left,
+                           int64_t room)
+{
+#if defined(__AVX512F__)
+    const __m512i x = _mm512_loadu_si512(from);
+    const unsigned high = _mm512_cmpge_epi64_mask(x, _mm512_set1_epi64(pivot)) & valid;
+    const unsigned low = ~high & valid;
+    const int count = __builtin_popcount(high);
+    _mm512_storeu_si512(left, _mm512_maskz_compress_epi64((__mmask8)low, x));
+    _mm512_mask_storeu_epi64(left + room - count, (__mmask8)((1u << count) - 1),
+                             _mm512_maskz_compress_epi64((__mmask8)high, x));
+#else
+    const __m256i x = _mm256_loadu_si256((const __m256i *)from);
+    const __m256i below = _mm256_cmpgt_epi64(_mm256_set1_epi64x(pivot), x);
+    const unsigned low = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(below)) & valid;
+    const __m256i order = _mm256_load_si256((const __m256i *)quick_64_order[low]);
+    const __m256i y = _mm256_permutevar8x32_epi32(x, order);
+    _mm256_storeu_si256((__m256i *)left, y);
+    if (valid == 0xf) {
+        _mm256_storeu_si256((__m256i *)(left + room - 4), y);
+    } else {
+        const unsigned high = ~low & valid;
+        const __m256i last = _mm256_load_si256((const __m256i *)quick_64_order[~high & 0xf]);
+        _mm256_storeu_si256((__m256i *)(left + room - 4), _mm256_permutevar8x32_epi32(x, last));
+    }
+#endif
+    return __builtin_popcount(low);
+}
+
+#define K int64_t
+#define K_MAX INT64_MAX
+#define QUICK(name) quick_64_##name
+#include "sort/quick_tmpl.h"
