@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Linear algebra beside the same LAPACK called directly (NDOCK_CPU_LAPACK's library through ctypes), NumPy and, where it is
-installed, torch: milliseconds, and how often ours goes into each. One line a case.
+installed, torch: milliseconds, the contenders in turns, and LAPACK's time over ours. One line a case.
+
+LAPACK gets the rows of a matrix as the columns of its transpose, as a caller with rows would: the lower factor of Cholesky is then
+its 'U', and 'L' that of `upper`, the same bytes as ours but for the other triangle, which it leaves.
 
     bench/linalg.py [--sizes 64,256,1024] [--dtypes float64,float32] [--functions lu,qr] [--repeat 5]
 
@@ -18,14 +21,20 @@ import ndock as nd
 PREFIX = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
-def best(f, repeat):
-    f()
-    times = []
-    while len(times) < repeat or sum(times) < 0.2 and len(times) < 200:
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    return min(times) * 1e3
+def best_of(turns, repeat):
+    """Milliseconds of each; not a number of what is not there."""
+    best = [float("inf") if f else float("nan") for f in turns]
+    calls, spent = 0, 0.0
+    while calls <= repeat or spent < 0.2 * len(turns) and calls < 200:
+        for i, f in enumerate(turns):
+            if f:
+                start = time.perf_counter()
+                f()
+                took = time.perf_counter() - start
+                best[i] = min(best[i], took)
+                spent += took
+        calls += 1
+    return [b * 1e3 for b in best]
 
 
 class Lapack:
@@ -53,9 +62,12 @@ class Lapack:
         args(self.p(query), self.i(-1))
         return np.zeros(int(query[0].real * 1.01) + 8, dtype)
 
-    def cholesky(self, a):
+    def cholesky(self, a, uplo=b"U"):
         f, n, m = self.routine(a.dtype.name, "potrf"), len(a), a.T.copy(order="F")
-        return lambda: (m.__setitem__(..., a.T), f(b"L", self.i(n), self.p(m), self.i(n), self.i(0)))
+        return lambda: (m.__setitem__(..., a.T), f(uplo, self.i(n), self.p(m), self.i(n), self.i(0)))
+
+    def cholesky_upper(self, a):
+        return self.cholesky(a, b"L")
 
     def lu(self, a):
         f, n, m, piv = self.routine(a.dtype.name, "getrf"), len(a), a.copy(order="F"), np.zeros(len(a), np.int32)
@@ -108,12 +120,16 @@ def ours(name, a):
         return lambda: nd.linalg.lu_factor(x)
     if name == "svd":
         return lambda: nd.linalg.svd(x, full_matrices=False)
+    if name == "cholesky_upper":
+        return lambda: nd.linalg.cholesky(x, upper=True)
     return lambda: getattr(nd.linalg, name)(x)
 
 
 def numpys(name, a):
     if name == "lu":
         return None
+    if name == "cholesky_upper":
+        return lambda: np.linalg.cholesky(a, upper=True)
     if name == "solve":
         b = np.ones((len(a), 16), a.dtype)
         return lambda: np.linalg.solve(a, b)
@@ -133,13 +149,15 @@ def torchs(torch, name, a):
         return lambda: torch.linalg.lu_factor(x)
     if name == "svd":
         return lambda: torch.linalg.svd(x, full_matrices=False)
+    if name == "cholesky_upper":
+        return lambda: torch.linalg.cholesky(x, upper=True)
     return lambda: getattr(torch.linalg, name)(x)
 
 
 def matrix(name, n, dtype):
     rng = np.random.default_rng(1)
     a = rng.normal(size=(n, n)) + (1j * rng.normal(size=(n, n)) if dtype[0] == "c" else 0)
-    if name == "cholesky":
+    if name.startswith("cholesky"):
         a = a @ a.conj().T + n * np.eye(n)
     return (a + a.conj().T if name == "eigh" else a).astype(dtype)
 
@@ -148,7 +166,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", default="64,256,1024")
     parser.add_argument("--dtypes", default="float64,float32")
-    parser.add_argument("--functions", default="cholesky,lu,solve,qr,eigh,svd")
+    parser.add_argument("--functions", default="cholesky,cholesky_upper,lu,solve,qr,eigh,svd")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--lapack", default=os.environ.get("NDOCK_CPU_LAPACK", "libopenblas.so.0"))
     o = parser.parse_args()
@@ -157,14 +175,13 @@ def main():
         import torch
     except ImportError:
         torch = None
-    print(f"# ms; {nd.plugins()[0] if False else 'NDOCK_CPU_LAPACK=' + os.environ.get('NDOCK_CPU_LAPACK', 'auto')}, direct: {o.lapack}")
+    print(f"# ms; NDOCK_CPU_LAPACK={os.environ.get('NDOCK_CPU_LAPACK', 'auto')}, direct: {o.lapack}")
     print(f"{'case':28s} {'ours':>9s} {'direct':>9s} {'numpy':>9s} {'torch':>9s}  ours/direct as speed")
     for name in o.functions.split(","):
         for dtype in o.dtypes.split(","):
             for n in map(int, o.sizes.split(",")):
                 a = matrix(name, n, dtype)
-                t = [best(f, o.repeat) if f else float("nan") for f in
-                     (ours(name, a), getattr(direct, name)(a), numpys(name, a), torchs(torch, name, a))]
+                t = best_of((ours(name, a), getattr(direct, name)(a), numpys(name, a), torchs(torch, name, a)), o.repeat)
                 print(f"{name + ' ' + dtype + ' ' + str(n):28s} " + " ".join(f"{x:9.3f}" for x in t) + f"  {t[1] / t[0]:6.2f}", flush=True)
 
 

@@ -21,6 +21,8 @@ typedef struct {
     double scale;
 } axis;
 
+enum { NEAR = 1 << 19 }; /* bytes of which the steps' arrays stay in a cache */
+
 static const double half_root = 0.70710678118654752440;
 
 static nd_array *part(axis *x, const nd_array *a, int64_t start, int64_t stop, int64_t step)
@@ -102,21 +104,59 @@ static nd_array *transform(axis *x,
 
 /* ---- by cosines ---- */
 
+/* Every second element, and then the others backwards; for sines these with the other sign. */
+static nd_array *every_second(axis *x, const nd_array *a)
+{
+    const int64_t n = x->n, half = (n + 1) / 2;
+    nd_array *r = empty(x, a, n, a->dtype);
+    copy(x, part(x, a, 0, ND_END_OPEN, 2), part(x, r, 0, half, 1));
+    if (n == 1)
+        return r;
+    const nd_array *others = backwards(x, a, n - 1 - n % 2, 1, 2), *to = part(x, r, half, n, 1);
+    if (x->sines)
+        put(x, ND_OP_negative, others, to);
+    else
+        copy(x, others, to);
+    return r;
+}
+
 /* By the inverse transform v of every second element, and then the others backwards: with w = 2 v[k]
- * exp(i pi k/(2n)), element k is the real part of w, and n - k the imaginary one. */
+ * exp(i pi k/(2n)), element k is the real part of w, and n - k the imaginary one. Sines have them
+ * backwards. t: the factors of v; r: the result. */
+static void type2_of(axis *x, const nd_array *a, const nd_array *t, const nd_array *r)
+{
+    const int64_t n = x->n, others = (n - 1) / 2;
+    nd_array *w = transform(x, nd_ihfft, every_second(x, a), n, ND_FFT_FORWARD);
+    ND_STEP_DO(&x->s, nd_multiply_into(w, t, w));
+    const nd_array *to = x->sines ? backwards(x, r, n - 1, 0, 1) : r;
+    put(x, ND_OP_real, w, part(x, to, 0, n / 2 + 1, 1));
+    if (others > 0)
+        put(x, ND_OP_imag, backwards(x, w, others, 1, 1), part(x, to, n / 2 + 1, n, 1));
+    if (x->orthogonal)
+        multiply(x, to, 0, 1, 1, half_root);
+}
+
+/* Of a on the host, some rows are taken through all the steps while they are in a cache. */
 static nd_array *type2(axis *x, const nd_array *a)
 {
-    const int64_t n = x->n, others = (n - 1) / 2, odd = n - 1 - n % 2;
-    const nd_array *order[2] = {part(x, a, 0, ND_END_OPEN, 2), NULL};
-    if (n > 1)
-        order[1] = backwards(x, a, odd, 1, 2);
-    nd_array *w = transform(x, nd_ihfft, joined(x, n > 1 ? 2 : 1, order), n, ND_FFT_FORWARD), *r;
-    nd_array *t = turns(x, a, n / 2 + 1, 0.5 / (double)n, 0, 1, 2 * x->scale);
-    ND_STEP_DO(&x->s, nd_multiply_into(w, t, w));
-    ND_STEP(&x->s, r, nd_empty_like(a, 0, &r));
-    put(x, ND_OP_real, w, part(x, r, 0, n / 2 + 1, 1));
-    if (others > 0)
-        put(x, ND_OP_imag, backwards(x, w, others, 1, 1), part(x, r, n / 2 + 1, n, 1));
+    nd_array *r = empty(x, a, x->n, a->dtype);
+    const nd_array *t = turns(x, a, x->n / 2 + 1, 0.5 / (double)x->n, 0, 1, 2 * x->scale);
+    const int64_t rows = x->last > 0 && a->size > 0 ? a->shape[0] : 1;
+    const int64_t nbytes = a->size / rows * nd__itemsize(a->dtype);
+    int64_t block = a->storage->device->async || nbytes > NEAR ? rows : NEAR / nbytes;
+    if (block >= rows) {
+        type2_of(x, a, t, r);
+        return r;
+    }
+    block = (rows + (rows - 1) / block) / ((rows - 1) / block + 1); /* all of about one size */
+    for (int64_t from = 0; x->s.status == ND_OK && from < rows; from += block) {
+        const int64_t to = from + block < rows ? from + block : rows;
+        axis own = *x;
+        own.s = (nd_steps){ND_OK};
+        type2_of(&own, nd__step_part(&own.s, a, 0, from, to, 1), t,
+                 nd__step_part(&own.s, r, 0, from, to, 1));
+        x->s.status = nd__steps_end(&own.s, "dct", NULL, NULL);
+    }
     return r;
 }
 
@@ -195,22 +235,18 @@ static nd_array *type1_sines(axis *x, const nd_array *a)
 
 /* ---- one axis ---- */
 
-/* Before cosines: every second element with the other sign (type 2), or all backwards (3, 4); and
- * the elements that orthogonality wants to be more. */
+/* Before cosines: all backwards (types 3, 4); and the elements that orthogonality wants to be
+ * more. */
 static nd_array *prepared(axis *x, const nd_array *a)
 {
     const bool more = x->orthogonal && (x->type == 3 || (x->type == 1 && !x->sines));
-    const bool signs = x->sines && x->type == 2;
     if (x->sines && x->type > 2)
         a = backwards(x, a, x->n - 1, 0, 1);
-    if (!more && !signs)
+    if (!more)
         return (nd_array *)(uintptr_t)a;
     nd_array *own = nd__step_copy(&x->s, a);
-    if (signs && x->n > 1)
-        multiply(x, own, 1, ND_END_OPEN, 2, -1);
-    if (more)
-        multiply(x, own, 0, 1, 1, 1 / half_root);
-    if (more && x->type == 1)
+    multiply(x, own, 0, 1, 1, 1 / half_root);
+    if (x->type == 1)
         multiply(x, own, x->n - 1, x->n, 1, 1 / half_root);
     return own;
 }
@@ -218,14 +254,13 @@ static nd_array *prepared(axis *x, const nd_array *a)
 /* After them. */
 static nd_array *completed(axis *x, nd_array *r)
 {
-    const bool less = x->orthogonal && (x->type == 2 || (x->type == 1 && !x->sines));
-    if (less)
+    if (x->orthogonal && x->type == 1 && !x->sines) {
         multiply(x, r, 0, 1, 1, half_root);
-    if (less && x->type == 1)
         multiply(x, r, x->n - 1, x->n, 1, half_root);
+    }
     if (x->sines && x->type > 2 && x->n > 1)
         multiply(x, r, 1, ND_END_OPEN, 2, -1);
-    return x->sines && x->type == 2 ? backwards(x, r, x->n - 1, 0, 1) : r;
+    return r;
 }
 
 static nd_array *run_axis(axis *x, const nd_array *a)

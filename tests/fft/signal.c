@@ -64,6 +64,40 @@ static void test_waves(void)
     nd_release(a);
 }
 
+/* Row i of many is i + 1 times one in place i % LONG; of that, element k is known: by cosines
+ * 2 cos(pi k (2 j + 1) / (2 n)), by sines 2 sin(pi (k + 1) (2 j + 1) / (2 n)). */
+enum { MANY = 701, LONG = 100 };
+static void many_rows(int sines)
+{
+    static double x[MANY * LONG], got[MANY * LONG];
+    const int64_t shape[2] = {MANY, LONG};
+    const nd_layout layout = {.size = sizeof layout, .dtype = ND_F64, .ndim = 2, .shape = shape};
+    nd_array *a = NULL, *r = NULL;
+    double most = 0;
+    memset(x, 0, sizeof x);
+    for (int i = 0; i < MANY; i++)
+        x[i * LONG + i % LONG] = i + 1;
+    if (nd_from_host(&layout, x, cpu, &a) != ND_OK)
+        bail("no array");
+    is_int(sines ? nd_dst(a, NULL, &r) : nd_dct(a, NULL, &r), ND_OK, "many rows");
+    is_int(nd_to_host(r, got, sizeof got), ND_OK, "are read");
+    for (int i = 0; i < MANY; i++)
+        for (int k = 0; k < LONG; k++) {
+            const int turns = (k + sines) * (2 * (i % LONG) + 1) % (4 * LONG);
+            const double turn = M_PI * turns / (2 * LONG);
+            const double want = 2 * (i + 1) * (sines ? sin(turn) : cos(turn));
+            most = fmax(most, fabs(got[i * LONG + k] - want) / (i + 1));
+        }
+    ok(most < 1e-13, "each has what belongs to it");
+    nd_release(a);
+    nd_release(r);
+}
+static void test_rows(void)
+{
+    many_rows(0);
+    many_rows(1);
+}
+
 static void test_convolution(void)
 {
     nd_convolve_opts o = {.size = sizeof o};
@@ -90,8 +124,9 @@ static void test_convolution(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"waves", test_waves}, {"convolution", test_convolution}};
+    static const tap_case cases[] = {
+        {"waves", test_waves}, {"rows", test_rows}, {"convolution", test_convolution}};
     if (nd_device_get("cpu", &cpu) != ND_OK || nd_device_set_current(cpu) != ND_OK)
         return 1;
-    return tap_main(argc, argv, cases, 2);
+    return tap_main(argc, argv, cases, 3);
 }

@@ -334,6 +334,22 @@ def test_refused_arguments(device):
         L.inv([[1.0]])
 
 
+def test_cholesky_by_layout():
+    """Rows or columns side by side, of the operand and of the result, which may be wider; more than two blocks of columns."""
+    rng = np.random.default_rng(9)
+    for n, dtype in ((64, "float32"), (65, "complex128"), (150, "float64"), (131, "complex64")):
+        a = rng.normal(size=(2, n, n)) + (1j * rng.normal(size=(2, n, n)) if dtype[0] == "c" else 0)
+        spd = (a @ adjoint(a) + n * np.eye(n)).astype(dtype)
+        for upper in (False, True):
+            kept = np.triu(spd) if upper else np.tril(spd)
+            want = np.linalg.cholesky(wide(spd))
+            want = adjoint(want) if upper else want
+            for x in (kept, np.ascontiguousarray(np.swapaxes(kept, 1, 2)).swapaxes(1, 2), np.repeat(kept, 2, axis=2)[..., ::2]):
+                got = host(L.cholesky(nd.asarray(x), upper=upper))
+                assert got.dtype == dtype and not np.any(got[..., ~(np.triu if upper else np.tril)(np.ones((n, n), bool))])
+                assert norm(got - want) <= 20 * np.finfo(dtype).eps * norm(want), (n, dtype, upper)
+
+
 def test_views_and_aliases():
     rng = np.random.default_rng(3)
     base = rng.normal(size=4000)

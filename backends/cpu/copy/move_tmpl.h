@@ -26,6 +26,9 @@ static inline void MOVE_FN(move_row)(char *restrict dst, int64_t dst_step, const
     else if (src_step == -MOVE_SIZE)
         for (int64_t i = 0; i < n; i++)
             d[i] = s[-i];
+    else if (src_step == -2 * MOVE_SIZE)
+        for (int64_t i = 0; i < n; i++)
+            d[i] = s[-2 * i];
     else
         for (int64_t i = 0; i < n; i++)
             d[i] = *(const MOVE_T *)(src + i * src_step);

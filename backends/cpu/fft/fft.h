@@ -18,7 +18,7 @@ enum {
     CPU_FFT_LANES = 16,           /* the most that any vector has */
     CPU_FFT_TWO_TABLES = 1 << 20, /* cuts of such a length multiply two factors for a twiddle */
     CPU_FFT_BLOCK = 16,           /* columns that share the first of them */
-    CPU_FFT_ODD_MOST = 4095       /* real numbers whose transform is made of those of parts */
+    CPU_FFT_ODD_MOST = 1048575    /* real numbers whose transform is made of those of parts */
 };
 
 /* ---- how a length is cut up (shape.c) ---- */

@@ -83,9 +83,37 @@ INLINE char *dense_line(const cpu_fft_io *line, int *exchanged)
     return l.together && line->step == 2 * PART ? l.base + line->lane[0] : NULL;
 }
 
+/* A part whose elements lie one after the other; NULL: there is none, and zeros are read. */
+static void load_dense(const char *part, const cpu_fft_io *line, int64_t begin, int64_t end,
+                       FFT_REAL *to)
+{
+    const size_t nbytes = (size_t)(end - begin) * PART;
+    if (part)
+        memcpy(to + begin, part + line->lane[0] + begin * PART, nbytes);
+    else
+        memset(to + begin, 0, nbytes);
+}
+
+static void store_dense(const FFT_REAL *from, double scale, const cpu_fft_io *line, int64_t begin,
+                        int64_t end, char *part)
+{
+    const FFT_REAL s = (FFT_REAL)scale;
+    FFT_REAL *to = part ? (FFT_REAL *)(part + line->lane[0]) : NULL;
+    int64_t j = begin;
+    for (; to && j + LANES <= end; j += LANES)
+        store_vec(to + j, s * load_vec(from + j));
+    for (; to && j < end; j++)
+        to[j] = s * from[j];
+}
+
 static void load_line(const cpu_fft_io *line, int64_t begin, int64_t end, void *re, void *im)
 {
     int exchanged;
+    if (line->step == PART) {
+        load_dense(line->re, line, begin, end, re);
+        load_dense(line->im, line, begin, end, im);
+        return;
+    }
     const char *from = dense_line(line, &exchanged);
     FFT_REAL *first = exchanged ? im : re, *second = exchanged ? re : im;
     cell c;
@@ -108,6 +136,11 @@ static void store_line(const void *re, const void *im, int64_t begin, int64_t en
                        const cpu_fft_io *line)
 {
     int exchanged;
+    if (line->step == PART) {
+        store_dense(re, line->scale[0], line, begin, end, line->re);
+        store_dense(im, line->scale[1], line, begin, end, line->im);
+        return;
+    }
     char *to = dense_line(line, &exchanged);
     const FFT_REAL *first = exchanged ? im : re, *second = exchanged ? re : im;
     const FFT_REAL s1 = (FFT_REAL)line->scale[exchanged], s2 = (FFT_REAL)line->scale[!exchanged];

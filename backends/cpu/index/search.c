@@ -36,7 +36,8 @@ typedef struct {
 static int64_t cells_nbytes(const ndp_call *call)
 {
     int64_t n = call->in[0].shape[0], m = ndp_view_size(&call->in[1]);
-    return m >= FROM && n > 1 && n <= SEARCH_CELLS_MAX && m >= 8 * n ? search_nbytes(n) : 0;
+    const bool fit = m >= FROM && n > 1 && n <= SEARCH_CELLS_MAX && m >= 8 * n;
+    return fit ? search_nbytes(n, search_cells(n, m)) : 0;
 }
 
 static void choose(search_job *w, const ndp_call *call)
@@ -46,6 +47,7 @@ static void choose(search_job *w, const ndp_call *call)
     const search_functions *f =
         values->dtype == sorted->dtype ? &table->same[values->dtype] : &table->wide[values->dtype];
     const int64_t room = cells_nbytes(call), m = ndp_view_size(values);
+    w->of.cells = search_cells(w->of.n, m);
     w->search = f->by_halves;
     w->outside = f->outside;
     if (m >= FROM && 2 * m >= w->of.n && f->follow && f->follow(&w->of))

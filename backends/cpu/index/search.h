@@ -24,15 +24,16 @@ typedef struct {
     void *elements;  /* the different ones, dense, then room for `compares` more */
 } search_row;
 #define SEARCH_COMPARES 4
-#define SEARCH_CELLS_PER_ELEMENT 4
 #define SEARCH_CELLS_MAX 65536 /* elements */
+#define SEARCH_CELLS_FEW 256   /* elements whose finer cells stay in a cache */
 
 /* Positions of m values, strides in elements. */
 typedef void search_fn(const search_row *w, const char *values, int64_t value_stride, int64_t m,
                        int64_t *out, int64_t out_stride);
 typedef struct {
     search_fn *by_halves, *by_cells, *by_distance; /* by_distance: NULL unless integers */
-    /* Sets what by_cells needs, in memory of search_nbytes; 0: the row is not fit for it. */
+    /* Sets what by_cells needs, but for the number of cells, in memory of search_nbytes; 0: the row is not
+     * fit for it. */
     int (*cells)(search_row *w, char *memory);
     /* How many of m values side by side lie behind the whole row, of one element at least; -1: not all lie
      * behind it or before it. */
@@ -45,10 +46,16 @@ typedef struct {
 } search_table;
 CPU_ISA_DECLARE(extern const search_table, search_table_of);
 
-/* Memory for n elements by cells. */
-static inline int64_t search_nbytes(int64_t n)
+/* Cells of n elements for m values: few elements have finer ones, where there are many values. */
+static inline int64_t search_cells(int64_t n, int64_t m)
 {
-    int64_t nbytes = 4 * SEARCH_CELLS_PER_ELEMENT * n + 4 * (n + 1) + 8 * (n + SEARCH_COMPARES);
+    return n <= SEARCH_CELLS_FEW && m >= 64 * n ? 16 * n : 4 * n;
+}
+
+/* Memory for so many cells of n elements. */
+static inline int64_t search_nbytes(int64_t n, int64_t cells)
+{
+    int64_t nbytes = 4 * cells + 4 * (n + 1) + 8 * (n + SEARCH_COMPARES);
     return (nbytes + 63) / 64 * 64;
 }
 

@@ -103,9 +103,8 @@ static int FN(distinct)(search_row *w)
 
 static int FN(cells)(search_row *w, char *memory)
 {
-    const R last = (R)(SEARCH_CELLS_PER_ELEMENT * w->n - 1);
+    const R last = (R)(w->cells - 1);
     int64_t at = 0, first = 0;
-    w->cells = SEARCH_CELLS_PER_ELEMENT * w->n;
     w->elements = memory;
     w->before = (int32_t *)(memory + 8 * (w->n + SEARCH_COMPARES));
     w->place = w->before + w->cells;
@@ -157,8 +156,13 @@ static inline __attribute__((always_inline)) void FN(in_cells)(const search_row 
 static void FN(by_cells)(const search_row *w, const char *values, int64_t value_stride, int64_t m,
                          int64_t *out, int64_t out_stride)
 {
-    if (w->compares == 1 && w->right && value_stride == 1 && out_stride == 1)
+    const int dense = w->right && value_stride == 1 && out_stride == 1;
+    if (dense && w->compares == 1)
         FN(in_cells)(w, values, 1, m, out, 1, 1, 1);
+    else if (dense && w->compares == 2)
+        FN(in_cells)(w, values, 1, m, out, 1, 1, 2);
+    else if (dense && w->compares == 3)
+        FN(in_cells)(w, values, 1, m, out, 1, 1, 3);
     else if (w->compares == 1)
         FN(in_cells)(w, values, value_stride, m, out, out_stride, w->right, 1);
     else

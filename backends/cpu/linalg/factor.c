@@ -3,14 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 #include "linalg/lapack.h"
+#include "linalg/spectral.h"
 
 /* ---- cholesky ---- */
 
-/* The other triangle becomes zero. */
-static void clear_above(const lin_context *x, int64_t n, char *a)
+/* The other triangle of a, whose columns are lda apart, becomes zero. */
+static void clear_above(const lin_context *x, int64_t n, char *a, int64_t lda)
 {
     for (int64_t j = 1; j < n; j++)
-        memset(lin_at(x, a, n, 0, j), 0, (size_t)(j * x->size));
+        memset(lin_at(x, a, lda, 0, j), 0, (size_t)(j * x->size));
 }
 
 /* r (k, n), in a (m, n), without what lies below it. */
@@ -20,44 +21,79 @@ static void clear_below(const lin_context *x, int64_t m, int64_t n, char *a, int
         memset(lin_at(x, a, m, j + 1, j), 0, (size_t)((k - j - 1) * x->size));
 }
 
-/* Whether rows of a matrix are dense; of the transposed one with `turned`. */
-static int has_rows(const ndp_view *v, int turned)
+enum { BLOCK = 64 }; /* columns of which the triangle is copied at once */
+
+/* Rows and columns from j on of v, and up to BLOCK of these. */
+static ndp_view corner(const ndp_view *v, int64_t j, int64_t *shape)
 {
-    return v->stride[turned ? 1 : 2] == 1;
+    ndp_view part = *v;
+    const int64_t left = v->shape[1] - j;
+    part.offset_bytes += j * (v->stride[1] + v->stride[2]) * ndp_dtype_size(v->dtype);
+    shape[0] = v->shape[0];
+    shape[1] = left;
+    shape[2] = left < BLOCK ? left : BLOCK;
+    part.shape = shape;
+    return part;
 }
 
-/* Upper: the view transposed, whose conjugate is the lower triangle of the same matrix; the factor
- * that belongs to it is u^T, where u^H would be its conjugate, and comes out as u. LAPACK takes
- * dense rows as the columns of the transposed matrix, whose upper factor is u = l^T likewise, so
- * that nothing is transposed, and does so in the result. */
+/* The lower triangle, and of the other one what is near. */
+static void get_lower(const lin_context *x, const ndp_view *v, int64_t item, char *a, int64_t lda)
+{
+    int64_t shape[3];
+    for (int64_t j = 0; j < v->shape[1]; j += BLOCK) {
+        const ndp_view part = corner(v, j, shape);
+        lin_get(x, &part, item, lin_at(x, a, lda, j, j), lda);
+    }
+}
+
+/* The lower triangle of a, and zeros. */
+static void put_lower(const lin_context *x, char *a, int64_t lda, const ndp_view *v, int64_t item)
+{
+    const int64_t n = v->shape[1];
+    int64_t shape[3];
+    clear_above(x, n, a, lda);
+    if (v->stride[2] != 1 || ndp_dtype_size(v->dtype) != x->size) {
+        lin_put(x, a, lda, v, item);
+        return;
+    }
+    for (int64_t j = 0; j < n; j += BLOCK) {
+        const ndp_view part = corner(v, j, shape);
+        lin_put(x, lin_at(x, a, lda, j, j), lda, &part, item);
+        char *row = cpu_ptr(&part) + (item * v->stride[0] + shape[2]) * x->size;
+        for (int64_t i = 0; i < shape[2]; i++, row += v->stride[1] * x->size)
+            memset(row, 0, (size_t)((shape[1] - shape[2]) * x->size));
+    }
+}
+
+/* Upper: the views transposed, whose conjugate is the lower triangle of the same matrix; the factor
+ * that belongs to it is u^T, where u^H would be its conjugate, and comes out as u. LAPACK works on
+ * the lower triangle, with which OpenBLAS is faster than with the upper one by about what copies
+ * that transpose it take, and in the result where that has dense columns. */
 static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
 {
-    const int upper = ((const ndp_factor *)c->call->params)->upper != 0;
     ndp_view in = c->call->in[0], out = c->call->out[0];
-    const int rows = c->lapack && has_rows(&in, upper) && has_rows(&out, upper);
     const int64_t in_stride[3] = {in.stride[0], in.stride[2], in.stride[1]};
     const int64_t out_stride[3] = {out.stride[0], out.stride[2], out.stride[1]};
-    if (upper != rows) {
+    if (((const ndp_factor *)c->call->params)->upper) {
         in.stride = in_stride;
         out.stride = out_stride;
     }
-    const int direct = rows && out.stride[2] >= c->n && ndp_dtype_size(out.dtype) == x->size;
-    const int64_t apart = direct ? out.stride[2] : c->n;
+    const int direct = c->lapack && out.stride[1] == 1 && out.stride[2] >= c->n &&
+                       ndp_dtype_size(out.dtype) == x->size;
+    const int64_t apart = direct ? out.stride[2] : c->k;
     if (direct)
         slot = cpu_ptr(&out) + item * out.stride[0] * x->size;
-    lin_get(x, &in, item, slot, apart);
-    const int64_t failed = c->lapack ? lin_lapack_cholesky(x, rows, c->n, slot, apart)
-                                     : lin_cholesky(x, c->n, slot, c->n);
+    get_lower(x, &in, item, slot, apart);
+    const int64_t failed =
+        c->lapack ? lin_lapack_cholesky(x, c->n, slot, apart) : lin_cholesky(x, c->n, slot, apart);
     if (failed) {
         lin_put_nan(x, &out, item);
         return failed > 0 ? failed : 0;
     }
-    if (rows)
-        clear_below(x, apart, c->n, slot, c->n);
+    if (direct)
+        clear_above(x, c->n, slot, apart);
     else
-        clear_above(x, c->n, slot);
-    if (!direct)
-        lin_put(x, slot, c->n, &out, item);
+        put_lower(x, slot, apart, &out, item);
     return 0;
 }
 
@@ -65,7 +101,8 @@ static void plan_cholesky(lin_call *c)
 {
     c->n = c->call->in[0].shape[1];
     c->lapack = lin_lapack_serves(&c->x, c->n, c->n);
-    (void)lin_take(c, c->n * c->n);
+    c->k = lin_pitch(&c->x, c->n);
+    (void)lin_take(c, c->n * c->k);
     if (c->n > LIN_SMALL)
         lin_take_product(c, c->n, c->n, c->n);
     c->work = (double)c->n * (double)c->n * (double)c->n / 6;

@@ -269,11 +269,11 @@ static int is_complex(const lin_context *x)
     return x->size != x->real;
 }
 
-int64_t lin_lapack_cholesky(const lin_context *x, int upper, int64_t n, char *a, int64_t lda)
+int64_t lin_lapack_cholesky(const lin_context *x, int64_t n, char *a, int64_t lda)
 {
     ROUTINE(potrf_fn, POTRF);
     int64_t info = 0;
-    routine(upper ? "U" : "L", &n, a, &lda, &info, 1);
+    routine("L", &n, a, &lda, &info, 1);
     const int64_t failed = integer(info);
     if (failed <= 0)
         return 0;

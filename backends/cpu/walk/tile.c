@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Copies between strided and dense tiles, by element size. */
+#include <stdbool.h>
 #include <string.h>
 #include "walk/tile.h"
 

@@ -23,6 +23,15 @@ static void TILE_FN(transpose)(char *to, const char *from, int64_t rows, int64_t
     }
 }
 
+/* Of n elements that run backwards on one side; steps known when compiling become shuffles. */
+static void TILE_FN(turn)(TILE_T *restrict to, const TILE_T *restrict from, int64_t n, bool source)
+{
+    to -= source ? 0 : n - 1;
+    from += source ? 0 : n - 1;
+    for (int64_t i = 0; i < n; i++)
+        to[i] = from[-i];
+}
+
 static void TILE_FN(line)(char *to, const char *from, int64_t n, int64_t to_step, int64_t from_step)
 {
     const int64_t unit = (int64_t)sizeof(TILE_T);
@@ -36,6 +45,11 @@ static void TILE_FN(line)(char *to, const char *from, int64_t n, int64_t to_step
     else if (to_step == unit && from_step == 2 * unit)
         for (int64_t i = 0; i < n; i++)
             d[i] = s[2 * i];
+    else if (to_step == unit && from_step == -2 * unit)
+        for (int64_t i = 0; i < n; i++)
+            d[i] = s[-2 * i];
+    else if ((to_step == unit && from_step == -unit) || (to_step == -unit && from_step == unit))
+        TILE_FN(turn)(d, s, n, to_step == unit);
     else
         for (int64_t i = 0; i < n; i++)
             *(TILE_T *)(to + i * to_step) = *(const TILE_T *)(from + i * from_step);
