@@ -84,10 +84,8 @@ static uint32_t wide_grad_shared_of(int i)
                       step * widths[i] * 4 + 4 * step * 4 + 1024 + 64);
 }
 
-/* A function that may use so much shared memory; none where the device cannot run it: either it has
- * less, or its code was made of an older architecture's. */
-static int32_t find_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
-                             CUfunction *out)
+int32_t flash_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
+                       CUfunction *out)
 {
     CUfunction f;
     int version = 80;
@@ -119,7 +117,7 @@ static int32_t make_wide(cuda_kernel *k, const char *file, int32_t dtype, int fi
             continue;
         snprintf(name, sizeof name, "%s_%s%d_%s", file, i < WIDTHS ? "" : "any_",
                  widths[i % WIDTHS], dtype == NDP_F16 ? "F16" : "BF16");
-        status = find_function(k, cuda_module_of(file, dtype), name, shared[i % WIDTHS],
+        status = flash_function(k, cuda_module_of(file, dtype), name, shared[i % WIDTHS],
                                &k->function[first + i]);
     }
     return status;
@@ -133,7 +131,7 @@ static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
     const int32_t status = make_wide(k, "flash_wide_grad", dtype, WIDE_GRAD, shared);
     if (!CUDA_HAS_90A || k->dev->capability != 90 || status != NDP_OK)
         return status;
-    return find_function(k, cuda_module_of("flash_wide_grad", dtype),
+    return flash_function(k, cuda_module_of("flash_wide_grad", dtype),
                          dtype == NDP_F16 ? "flash_wide_finish_F16" : "flash_wide_finish_BF16", 0,
                          &k->function[WIDE_FINISH]);
 }
@@ -152,7 +150,7 @@ static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
         snprintf(name, sizeof name, "flash_%s_%d_%s", names[keys], width,
                  dtype == NDP_F16 ? "F16" : "BF16");
         status =
-            find_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
+            flash_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
     }
     return status == NDP_OK ? make_wide_gradient(k, dtype) : status;
 }
@@ -177,14 +175,14 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
         return make_gradient(k, dtype);
     for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "flash_%d_%s", widths[i], suffix);
-        status = find_function(k, module, name, shared_of(widths[i], 0), &k->function[ROWS + i]);
+        status = flash_function(k, module, name, shared_of(widths[i], 0), &k->function[ROWS + i]);
         if (status != NDP_OK)
             break;
         snprintf(name, sizeof name, "flash_spread_%d_%s", widths[i], suffix);
-        status = find_function(k, module, name, shared_of(widths[i], 1), &k->function[SPREAD + i]);
+        status = flash_function(k, module, name, shared_of(widths[i], 1), &k->function[SPREAD + i]);
     }
     snprintf(name, sizeof name, "flash_join_%s", suffix);
-    status = status == NDP_OK ? find_function(k, module, name, 0, &k->function[JOIN]) : status;
+    status = status == NDP_OK ? flash_function(k, module, name, 0, &k->function[JOIN]) : status;
     for (int i = 0; i < WIDTHS; i++)
         shared[i] = wide_shapes[i].groups ? wide_shared_of(i) : 0;
     return status == NDP_OK ? make_wide(k, "flash_wide", dtype, WIDE, shared) : status;
@@ -221,22 +219,23 @@ static int64_t split(const cuda_kernel *k, attention_params *p, int64_t blocks, 
     return p->splits;
 }
 
-/* Whether rows of an operand can be copied 16 bytes at a time. */
-static int is_whole(const attention_view *v, const int64_t *extents, int64_t columns)
+/* Whether rows of an operand can be copied 16 bytes, `chunk` elements, at a time. */
+static int is_whole(const attention_view *v, const int64_t *extents, int64_t columns, int chunk)
 {
-    if (columns % 8 || v->stride[3] != 1 || v->at % 16)
+    if (columns % chunk || v->stride[3] != 1 || v->at % 16)
         return 0;
     for (int d = 0; d < 3; d++)
-        if (extents[d] > 1 && v->stride[d] % 8)
+        if (extents[d] > 1 && v->stride[d] % chunk)
             return 0;
     return 1;
 }
 
-static void set_whole(attention_params *p)
+void flash_set_whole(attention_params *p, int chunk)
 {
     const int64_t queries[3] = {p->batch, p->heads, p->m}, keys[3] = {p->batch, p->key_heads, p->n};
-    p->whole = is_whole(&p->q, queries, p->d) && is_whole(&p->k, keys, p->d) &&
-               is_whole(&p->v, keys, p->e) && (!p->g.at || is_whole(&p->g, queries, p->e));
+    p->whole = is_whole(&p->q, queries, p->d, chunk) && is_whole(&p->k, keys, p->d, chunk) &&
+               is_whole(&p->v, keys, p->e, chunk) &&
+               (!p->g.at || is_whole(&p->g, queries, p->e, chunk));
 }
 
 /* The number of the kernel for the columns of both operands; WIDTHS: they are too many, or the call
@@ -286,7 +285,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
     const int64_t results = p->batch * p->heads * p->m;
     if (plan->blocks == 0)
         return NDP_OK;
-    set_whole(p);
+    flash_set_whole(p, 8);
     if (p->parts > 1) {
         p->part = cuda_ptr(&call->scratch);
         p->part_lse = p->part + (uint64_t)(p->parts * results * p->e) * 4;
@@ -321,7 +320,7 @@ int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan 
         return 0;
     *plan = (flash_grad_plan){.width = i};
     p->pack = 1;
-    set_whole(p);
+    flash_set_whole(p, 8);
     p->tile_rows = wide_grad_steps[i];
     p->tile_columns = widths[i];
     p->rows = (int32_t)p->n;

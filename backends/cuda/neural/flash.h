@@ -13,6 +13,13 @@ typedef struct {
     uint64_t scratch; /* bytes: of parts */
 } flash_plan;
 
+/* A function that may use so much shared memory; none where the device cannot run it: either it has
+ * less, or its code was made of an older architecture's. */
+int32_t flash_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
+                       CUfunction *out);
+/* Says in p whether rows of all operands can be copied 16 bytes, `chunk` elements, at a time. */
+void flash_set_whole(attention_params *p, int chunk);
+
 /* Finds the kernels, after the class's own ones; those that the device cannot run are left out. */
 int32_t flash_make(cuda_kernel *k, const ndp_call *like);
 /* Whether there is a kernel for a call; how it is cut up goes into plan and p. */
