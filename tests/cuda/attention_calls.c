@@ -143,8 +143,6 @@ static int compute_gradient(int number)
     gradients r;
     nd_array *out[3] = {NULL, NULL, NULL};
     choose(&t, number);
-    t.d = t.d > 128 ? t.d - 128 : t.d; /* as wide as these kernels are */
-    t.e = t.e > 128 ? t.e - 128 : t.e;
     t.m = t.m > 100 ? t.m - 60 : t.m; /* the host is slow */
     t.n = t.n > 300 ? t.n / 3 : t.n;
     nd_status status = make_operands(&t);

@@ -29,6 +29,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
 
 typedef struct {
     int width;                  /* number of the kernel */
+    int split;                  /* of heads too wide for one pass: two passes of warpgroups */
     int64_t blocks, tile_bytes; /* of the kernel that goes over them once; 0: of none */
 } flash_grad_plan;
 
