@@ -182,8 +182,9 @@ static void describe(const trial *t, int number, double error, nd_status status)
         number,
         t->dtype == ND_F16   ? "f16"
         : t->dtype == ND_F32 ? "f32"
-                             : "bf16", (int)t->b, (int)t->h, (int)t->hk, (int)t->m,
-        (int)t->n, (int)t->d, (int)t->e, (int)t->o.causal, t->o.scale,
+                             : "bf16",
+        (int)t->b, (int)t->h, (int)t->hk, (int)t->m, (int)t->n, (int)t->d, (int)t->e,
+        (int)t->o.causal, t->o.scale,
         t->seen     ? 2
         : t->mask.x ? 1
                     : 0,

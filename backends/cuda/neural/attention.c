@@ -168,8 +168,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (dtype != NDP_F32 && flash_plans(k, &p, &plan))
         return flash_run(k, s, call, &p, &plan);
     p.e_chunks = p.e_chunks ? p.e_chunks : 1; /* one at least, for the sums */
-    return launch(k, ATTENTION_FORWARD, s, p.batch * p.heads * p.q_blocks * p.e_chunks, &p,
-                  dtype);
+    return launch(k, ATTENTION_FORWARD, s, p.batch * p.heads * p.q_blocks * p.e_chunks, &p, dtype);
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)

@@ -127,7 +127,7 @@ static int32_t make_wide(cuda_kernel *k, const char *file, int32_t dtype, int fi
         snprintf(name, sizeof name, "%s_%s%d_%s", file, i < WIDTHS ? "" : "any_",
                  widths[i % WIDTHS], dtype == NDP_F16 ? "F16" : "BF16");
         status = flash_function(k, cuda_module_of(file, dtype), name, shared[i % WIDTHS],
-                               &k->function[first + i]);
+                                &k->function[first + i]);
     }
     return status;
 }
@@ -163,9 +163,11 @@ static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
     if (!CUDA_HAS_90A || k->dev->capability != 90 || status != NDP_OK)
         return status;
     status = make_split(k, dtype);
-    return status != NDP_OK ? status : flash_function(k, cuda_module_of("flash_wide_grad", dtype),
-                         dtype == NDP_F16 ? "flash_wide_finish_F16" : "flash_wide_finish_BF16", 0,
-                         &k->function[WIDE_FINISH]);
+    if (status != NDP_OK)
+        return status;
+    return flash_function(k, cuda_module_of("flash_wide_grad", dtype),
+                          dtype == NDP_F16 ? "flash_wide_finish_F16" : "flash_wide_finish_BF16", 0,
+                          &k->function[WIDE_FINISH]);
 }
 
 static int32_t make_gradient(cuda_kernel *k, int32_t dtype)

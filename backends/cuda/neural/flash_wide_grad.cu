@@ -31,13 +31,13 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_grad_element;
                            FLASH_WIDE_GRAD_RUN(D, STEP, true))       \
     FLASH_WIDE_GRAD_KERNEL(flash_wide_grad_any_##D, CUDA_DTYPE, 384, \
                            FLASH_WIDE_GRAD_RUN(D, STEP, false))
-#define FLASH_WIDE_SPLIT(D)                                            \
+#define FLASH_WIDE_SPLIT(D)                                             \
     FLASH_WIDE_GRAD_KERNEL(flash_wide_queries_##D, CUDA_DTYPE, 384,     \
-                           FLASH_WIDE_SPLIT_RUN(D, false, true))       \
+                           FLASH_WIDE_SPLIT_RUN(D, false, true))        \
     FLASH_WIDE_GRAD_KERNEL(flash_wide_queries_any_##D, CUDA_DTYPE, 384, \
-                           FLASH_WIDE_SPLIT_RUN(D, false, false))      \
+                           FLASH_WIDE_SPLIT_RUN(D, false, false))       \
     FLASH_WIDE_GRAD_KERNEL(flash_wide_keys_##D, CUDA_DTYPE, 384,        \
-                           FLASH_WIDE_SPLIT_RUN(D, true, true))        \
+                           FLASH_WIDE_SPLIT_RUN(D, true, true))         \
     FLASH_WIDE_GRAD_KERNEL(flash_wide_keys_any_##D, CUDA_DTYPE, 384,    \
                            FLASH_WIDE_SPLIT_RUN(D, true, false))
 #include "neural/flash_wide.def"

@@ -23,7 +23,7 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
         STAGES = 2,
         GROUPS = 2,
         BOTH = GROUPS * WGMMA_THREADS,
-        HANDED = STEP * STEP * 6, /* weights in f32, slopes as left operands */
+        HANDED = STEP * STEP * 6,   /* weights in f32, slopes as left operands */
         COLUMNS = KEYS ? D : D / 2, /* of a result that a warpgroup has */
         SUMS = 2 * STEP * 4         /* logsumexp and delta of a step's queries */
     };
@@ -95,7 +95,7 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
     __device__ __forceinline__ tile_source<T> other(int which, int head) const
     {
         return which == 0 ? KEYS ? base::source(p.q, head, p.d) : base::source(p.k, kh, p.d)
-               : KEYS     ? base::source(p.g, head, p.e)
+               : KEYS ? base::source(p.g, head, p.e)
                           : base::source(p.v, kh, p.e);
     }
     __device__ __forceinline__ void copy() const
@@ -232,7 +232,8 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
     __device__ __forceinline__ void add(int i)
     {
         const int which = KEYS && group == 0 ? 1 : 0;
-        const mma_address rows = stage(i, which) + (mma_address)(KEYS ? 0 : group * SLABS / 2 * SLAB);
+        const mma_address rows =
+            stage(i, which) + (mma_address)(KEYS ? 0 : group * SLABS / 2 * SLAB);
         wide_add<T, COLUMNS, STEP>(y[0][0], left, wgmma_operand(rows, SLAB));
     }
     __device__ __forceinline__ void step(int i)

@@ -66,7 +66,7 @@ int tiled_width(const cuda_kernel *k, const attention_params *p)
     while (widths[i] < columns)
         i++;
     return k->function[place_of(FORWARD, i)] && (!p->g.at || k->function[place_of(KEYS, i)]) ? i
-                                                                                           : -1;
+                                                                                             : -1;
 }
 
 static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, int kind, int width)

@@ -9,13 +9,14 @@
 #else
 #define TILED_RUN(...)
 #endif
-#define TILED_KERNEL(name, warps, ...)                             \
-    extern "C" __global__ void __launch_bounds__(32 * (warps))     \
-        name(const __grid_constant__ attention_params p)           \
-    {                                                              \
-        TILED_RUN(__VA_ARGS__);                                    \
+#define TILED_KERNEL(name, warps, ...)                         \
+    extern "C" __global__ void __launch_bounds__(32 * (warps)) \
+        name(const __grid_constant__ attention_params p)       \
+    {                                                          \
+        TILED_RUN(__VA_ARGS__);                                \
     }
-#define TILED(D, TM, TN, WARPS) TILED_KERNEL(tiled_##D##_F32, WARPS, tiled_forward<D, TM, TN, WARPS>)
+#define TILED(D, TM, TN, WARPS) \
+    TILED_KERNEL(tiled_##D##_F32, WARPS, tiled_forward<D, TM, TN, WARPS>)
 #define TILED_QUERIES(D, TM, TN, WARPS) \
     TILED_KERNEL(tiled_queries_##D##_F32, WARPS, tiled_grad<D, TM, TN, WARPS, false>)
 #define TILED_KEYS(D, TM, TN, WARPS) \

@@ -47,7 +47,8 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
 
     /* N rows from `first` on, zeros from `end` on. */
     template <int N>
-    __device__ __forceinline__ void fetch(float *to, const tiled_source &from, int first, int end) const
+    __device__ __forceinline__ void fetch(float *to, const tiled_source &from, int first,
+                                          int end) const
     {
         enum { CHUNKS = D / 4 };
         if (from.whole) {
@@ -64,12 +65,14 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
         for (int i = (int)threadIdx.x; i < N * D; i += THREADS) {
             const int row = i / D, c = i % D;
             const bool inside = first + row < end && c < from.columns;
-            to[row * PITCH + c] = inside ? from.at[(first + row) * from.row + c * from.column] : 0.0f;
+            to[row * PITCH + c] =
+                inside ? from.at[(first + row) * from.row + c * from.column] : 0.0f;
         }
     }
 
     /* s = the warp's rows, of which lane's first is at `rows`, times others, the first of which is there. */
-    __device__ __forceinline__ void multiply(products &s, const float *rows, const float *others) const
+    __device__ __forceinline__ void multiply(products &s, const float *rows,
+                                             const float *others) const
     {
 #pragma unroll
         for (int i = 0; i < TM; i++)
@@ -168,16 +171,16 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
                 y[i][e] = 0;
     }
     /* A row of a result, multiplied. */
-    __device__ __forceinline__ void write(float *to, int64_t step, int64_t columns, const float (&y)[4 * PARTS],
-                                          float by) const
+    __device__ __forceinline__ void write(float *to, int64_t step, int64_t columns,
+                                          const float (&y)[4 * PARTS], float by) const
     {
         const bool whole = step == 1 && (uint64_t)to % 16 == 0;
 #pragma unroll
         for (int e = 0; e < PARTS; e++) {
             const int column = e * 32 + tx * 4;
             if (whole && column + 4 <= columns) {
-                *(float4 *)(to + column) = float4{y[4 * e] * by, y[4 * e + 1] * by, y[4 * e + 2] * by,
-                                                  y[4 * e + 3] * by};
+                *(float4 *)(to + column) =
+                    float4{y[4 * e] * by, y[4 * e + 1] * by, y[4 * e + 2] * by, y[4 * e + 3] * by};
                 continue;
             }
 #pragma unroll

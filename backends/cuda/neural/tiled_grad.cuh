@@ -22,7 +22,8 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
     using base::tx;
     using base::WEIGHT_PITCH;
     int b, h, kh, first, begin, per_head, steps; /* h: the first of the heads that share the keys */
-    float *own, *others, *weights, *mine, *shifts; /* shifts and deltas of the step's queries, of keys */
+    float *own, *others, *weights, *mine,
+        *shifts; /* shifts and deltas of the step's queries, of keys */
     float shift[KEYS ? 1 : TM], delta[KEYS ? 1 : TM];
     typename base::sums y[KEYS ? 2 : 1];
 
@@ -57,27 +58,36 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
         per_head = from < to ? (int)((to - from + OTHERS - 1) / OTHERS) : 0;
         steps = per_head * heads;
     }
-    __device__ __forceinline__ int head_of(int step) const { return h + step / per_head; }
-    __device__ __forceinline__ int from_of(int step) const { return begin + step % per_head * OTHERS; }
+    __device__ __forceinline__ int head_of(int step) const
+    {
+        return h + step / per_head;
+    }
+    __device__ __forceinline__ int from_of(int step) const
+    {
+        return begin + step % per_head * OTHERS;
+    }
 
     /* ---- operands ---- */
     __device__ __forceinline__ void fetch_own() const
     {
-        base::template fetch<ROWS>(own, KEYS ? base::source(p.k, b, kh, p.d) : base::source(p.q, b, h, p.d),
-                                   first, (int)p.rows);
-        base::template fetch<ROWS>(own + ROWS * PITCH,
-                                   KEYS ? base::source(p.v, b, kh, p.e) : base::source(p.g, b, h, p.e),
-                                   first, (int)p.rows);
+        base::template fetch<ROWS>(
+            own, KEYS ? base::source(p.k, b, kh, p.d) : base::source(p.q, b, h, p.d), first,
+            (int)p.rows);
+        base::template fetch<ROWS>(
+            own + ROWS * PITCH, KEYS ? base::source(p.v, b, kh, p.e) : base::source(p.g, b, h, p.e),
+            first, (int)p.rows);
     }
     /* Operand 0 or 1 of the other side, of keys with shifts, or deltas, of its queries. */
     __device__ __forceinline__ void fetch_others(int which, int step) const
     {
         if (step < steps) {
             const int head = head_of(step), from = from_of(step);
-            const tiled_source of = which == 0 ? KEYS ? base::source(p.q, b, head, p.d) : base::source(p.k, b, kh, p.d)
-                                    : KEYS     ? base::source(p.g, b, head, p.e)
-                                               : base::source(p.v, b, kh, p.e);
-            base::template fetch<OTHERS>(others + which * OTHERS * PITCH, of, from, (int)(KEYS ? p.m : p.n));
+            const tiled_source of =
+                which == 0 ? KEYS ? base::source(p.q, b, head, p.d) : base::source(p.k, b, kh, p.d)
+                : KEYS ? base::source(p.g, b, head, p.e)
+                           : base::source(p.v, b, kh, p.e);
+            base::template fetch<OTHERS>(others + which * OTHERS * PITCH, of, from,
+                                         (int)(KEYS ? p.m : p.n));
             if (KEYS && (int)threadIdx.x < OTHERS)
                 fetch_sum(which, head, from + (int)threadIdx.x);
         }
@@ -103,8 +113,10 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
         for (int i = 0; i < (KEYS ? 0 : TM); i++) {
             const int row = first + base::row_of(i);
             const bool inside = row < p.m;
-            shift[i] = shift_of(inside ? ((const float *)p.lse.at)[b * l[0] + h * l[1] + row * l[2]] : 0.0f);
-            delta[i] = inside ? ((const float *)p.delta.at)[b * d[0] + h * d[1] + row * d[2]] : 0.0f;
+            shift[i] = shift_of(inside ? ((const float *)p.lse.at)[b * l[0] + h * l[1] + row * l[2]]
+                                       : 0.0f);
+            delta[i] =
+                inside ? ((const float *)p.delta.at)[b * d[0] + h * d[1] + row * d[2]] : 0.0f;
         }
     }
 
@@ -143,7 +155,8 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
         if (p.mask_kind) {
             base::put(mine + tx, s);
             base::each(mine + tx, [&](float &score, int row, int other) {
-                const int i = KEYS ? from + other : first + row, j = KEYS ? first + row : from + other;
+                const int i = KEYS ? from + other : first + row,
+                          j = KEYS ? first + row : from + other;
                 if (i < p.m && j < p.n)
                     base::mask(score, b, head, i, j);
             });
@@ -160,7 +173,8 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
         base::put(mine + tx, s);
         if (p.least)
             base::each(mine + tx, [&](float &weight, int row, int other) {
-                const int i = KEYS ? from + other : first + row, j = KEYS ? first + row : from + other;
+                const int i = KEYS ? from + other : first + row,
+                          j = KEYS ? first + row : from + other;
                 if (!flash_is_kept(p, b, head, i, j))
                     weight = -weight;
             });
@@ -213,14 +227,15 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
         __syncthreads();
         fetch_others(0, number + 1);
     }
-    __device__ __forceinline__ void write(const attention_view &to, int which, int head, int64_t columns,
-                                          float by) const
+    __device__ __forceinline__ void write(const attention_view &to, int which, int head,
+                                          int64_t columns, float by) const
     {
 #pragma unroll
         for (int i = 0; i < TM; i++) {
             const int row = first + base::row_of(i);
             if (row < p.rows)
-                base::write((float *)to.at + b * to.stride[0] + head * to.stride[1] + row * to.stride[2],
+                base::write((float *)to.at + b * to.stride[0] + head * to.stride[1] +
+                                row * to.stride[2],
                             to.stride[3], columns, y[which][i], by);
         }
     }
