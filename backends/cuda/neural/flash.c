@@ -11,8 +11,7 @@ enum { WIDE_ANY = WIDE + WIDTHS };
 /* Of the gradient's. */
 enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS };
 enum { WIDE_GRAD_ANY = WIDE_GRAD + WIDTHS, WIDE_FINISH = WIDE_GRAD_ANY + WIDTHS };
-enum { WIDE_QUERIES = WIDE_FINISH + 1, WIDE_KEYS = WIDE_QUERIES + 2, WIDE_ENDS = WIDE_KEYS + 2 };
-_Static_assert((int)WIDE_ENDS <= CUDA_FUNCTIONS, "the functions of gradients");
+_Static_assert((int)WIDE_FINISH < (int)FLASH_SPLIT, "those of flash_split.c come last");
 enum { PACKED = 64 }; /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
 static const struct {
@@ -24,13 +23,6 @@ static const struct {
 static const int wide_grad_steps[WIDTHS] = {
 #define FLASH_WIDE_GRAD(columns, step) [WIDTH_##columns] = step,
 #include "neural/flash_wide.def"
-};
-/* Of flash_wide_split.cuh: columns, rows of a block and of a step, threads. */
-enum {
-#define FLASH_WIDE_SPLIT(columns) WIDE_SPLIT = columns,
-#include "neural/flash_wide.def"
-    SPLIT_ROWS = 64,
-    SPLIT_THREADS = 384
 };
 /* Of flash_wide_grad.cuh: keys of a block and its threads; bytes of sums that are written at a time. */
 enum { WIDE_GRAD_KEYS = 128, WIDE_GRAD_THREADS = 384, TOGETHER_BYTES = 16 << 20 };
@@ -132,28 +124,6 @@ static int32_t make_wide(cuda_kernel *k, const char *file, int32_t dtype, int fi
     return status;
 }
 
-/* Own rows, two steps of the other side's with their sums, what warpgroups hand each other, the beginning and
- * the end. */
-static uint32_t split_shared(void)
-{
-    return (2 + 2 * 2) * SPLIT_ROWS * WIDE_SPLIT * 2 + SPLIT_ROWS * SPLIT_ROWS * 6 +
-           2 * 2 * SPLIT_ROWS * 4 + 1024 + 64;
-}
-
-/* Of each kind one for calls that is_plain() says, and one for any. */
-static int32_t make_split(cuda_kernel *k, int32_t dtype)
-{
-    char name[48];
-    int32_t status = NDP_OK;
-    for (int i = 0; i < 4 && status == NDP_OK; i++) {
-        snprintf(name, sizeof name, "flash_wide_%s_%s%d_%s", i < 2 ? "queries" : "keys",
-                 i % 2 ? "any_" : "", WIDE_SPLIT, dtype == NDP_F16 ? "F16" : "BF16");
-        status = flash_function(k, cuda_module_of("flash_wide_grad", dtype), name, split_shared(),
-                                &k->function[WIDE_QUERIES + i]);
-    }
-    return status;
-}
-
 static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
 {
     uint32_t shared[WIDTHS];
@@ -162,7 +132,7 @@ static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
     int32_t status = make_wide(k, "flash_wide_grad", dtype, WIDE_GRAD, shared);
     if (!CUDA_HAS_90A || k->dev->capability != 90 || status != NDP_OK)
         return status;
-    status = make_split(k, dtype);
+    status = flash_split_make(k, dtype);
     if (status != NDP_OK)
         return status;
     return flash_function(k, cuda_module_of("flash_wide_grad", dtype),
@@ -355,7 +325,7 @@ int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan 
     *plan = (flash_grad_plan){.width = i};
     p->pack = 1;
     flash_set_whole(p, 8);
-    plan->split = widths[i] == WIDE_SPLIT && k->function[WIDE_QUERIES] && k->function[WIDE_KEYS];
+    plan->split = flash_split_serves(k, widths[i]);
     if (plan->split)
         return 1;
     if (!k->function[QUERIES + i] || !k->function[KEYS + i])
@@ -390,29 +360,13 @@ static int32_t run_wide_gradient(const cuda_kernel *k, ndp_stream *s, attention_
     return status;
 }
 
-/* In two passes. */
-static int32_t run_split(const cuda_kernel *k, ndp_stream *s, attention_params *p, int keys)
-{
-    p->rows = (int32_t)(keys ? p->n : p->m);
-    p->row_blocks = (int32_t)steps_of(p->rows, SPLIT_ROWS);
-    const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
-    if (blocks > INT32_MAX)
-        return cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
-    if (blocks == 0)
-        return NDP_OK;
-    return cuda_launch(k, k->function[(keys ? WIDE_KEYS : WIDE_QUERIES) + !is_plain(p)], s,
-                       (uint32_t)blocks, SPLIT_THREADS, split_shared(), p);
-}
-
 int32_t flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p,
                        const flash_grad_plan *plan)
 {
     if (plan->tile_bytes > 0)
         return run_wide_gradient(k, s, p, plan);
-    if (plan->split) {
-        const int32_t first = run_split(k, s, p, 0);
-        return first == NDP_OK ? run_split(k, s, p, 1) : first;
-    }
+    if (plan->split)
+        return flash_split_run(k, s, p, is_plain(p));
     const int32_t status = run_gradient(k, s, p, plan->width, 0);
     return status == NDP_OK ? run_gradient(k, s, p, plan->width, 1) : status;
 }

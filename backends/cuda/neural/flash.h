@@ -39,4 +39,12 @@ int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan 
 int32_t flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p,
                        const flash_grad_plan *plan);
 
+/* Kernels of heads too wide for one pass, for compute capability 9.0 alone: the last functions. */
+enum { FLASH_SPLIT = CUDA_FUNCTIONS - 4 };
+int32_t flash_split_make(cuda_kernel *k, int32_t dtype);
+/* Whether they are there for heads of so many columns. */
+int flash_split_serves(const cuda_kernel *k, int columns);
+/* plain: neither a mask nor dropout, and a scale that is no trouble. */
+int32_t flash_split_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int plain);
+
 #endif
