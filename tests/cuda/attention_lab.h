@@ -147,7 +147,8 @@ static void choose(trial *t, int number)
     static const int64_t widths[] = {32, 64, 80, 96, 128, 256};
     const int64_t width = widths[number % 6];
     const int few = number / 6 % 2;
-    *t = (trial){.dtype = number % 4 < 2 ? ND_F16 : ND_BF16, .o = {.size = sizeof t->o}};
+    static const nd_dtype dtypes[] = {ND_F16, ND_F32, ND_BF16};
+    *t = (trial){.dtype = dtypes[(number + number / 6) % 3], .o = {.size = sizeof t->o}};
     t->b = 1 + below(2);
     t->hk = 1 + below(2);
     t->h = t->hk * (1 + below(few ? 5 : 2));
@@ -178,8 +179,12 @@ static void describe(const trial *t, int number, double error, nd_status status)
     printf(
         "trial %d, %s b %d h %d hk %d m %d n %d d %d e %d causal %d scale %g mask %d dropout %g: "
         "error %g %s\n",
-        number, t->dtype == ND_F16 ? "f16" : "bf16", (int)t->b, (int)t->h, (int)t->hk, (int)t->m,
-        (int)t->n, (int)t->d, (int)t->e, (int)t->o.causal, t->o.scale,
+        number,
+        t->dtype == ND_F16   ? "f16"
+        : t->dtype == ND_F32 ? "f32"
+                             : "bf16",
+        (int)t->b, (int)t->h, (int)t->hk, (int)t->m, (int)t->n, (int)t->d, (int)t->e,
+        (int)t->o.causal, t->o.scale,
         t->seen     ? 2
         : t->mask.x ? 1
                     : 0,

@@ -207,6 +207,10 @@ MMA_FN void mma_pair(float (&x)[2], mma_address at)
 {
     memcpy(x, warp_at(at, 8), 8);
 }
+MMA_FN void mma_four(float (&x)[4], mma_address at)
+{
+    memcpy(x, warp_at(at, 16), 16);
+}
 MMA_FN void mma_store(mma_address to, const uint32_t (&x)[4])
 {
     memcpy(warp_at(to, 16), x, 16);

@@ -14,6 +14,9 @@
 #include "neural/flash_wide.cuh"
 #include "neural/flash_wide_finish.cuh"
 #include "neural/flash_wide_grad.cuh"
+#include "neural/flash_wide_split.cuh"
+#include "neural/tiled_forward.cuh"
+#include "neural/tiled_grad.cuh"
 #include "neural/neural.h"
 #include "neural/norm_weighed.cuh"
 #define CUDA_DTYPE F16
@@ -43,6 +46,8 @@ namespace f32
 {
 #include "neural/group.cu"
 #include "neural/norm_grad.cu"
+#include "neural/attention_delta.cu"
+#include "neural/tiled.cu"
 } // namespace f32
 #undef CUDA_DTYPE
 #define CUDA_DTYPE F64
@@ -124,8 +129,16 @@ const kernel kernels[] = {
     KERNEL(name##_F16, attention_params) \
     KERNEL(name##_BF16, attention_params)
 #define FLASH_WIDE(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_##D) WIDE_ROWS(flash_wide_any_##D)
+#define FLASH_WIDE_SPLIT(D)                                        \
+    WIDE_ROWS(flash_wide_queries_##D) WIDE_ROWS(flash_wide_queries_any_##D) \
+    WIDE_ROWS(flash_wide_keys_##D) WIDE_ROWS(flash_wide_keys_any_##D)
 #define FLASH_WIDE_GRAD(D, STEP) WIDE_ROWS(flash_wide_grad_##D) WIDE_ROWS(flash_wide_grad_any_##D)
 #include "neural/flash_wide.def"
+#define TILED(D, ROWS, OTHERS, WARPS) KERNEL(tiled_##D##_F32, attention_params)
+#define TILED_QUERIES(D, ROWS, OTHERS, WARPS) KERNEL(tiled_queries_##D##_F32, attention_params)
+#define TILED_KEYS(D, ROWS, OTHERS, WARPS) KERNEL(tiled_keys_##D##_F32, attention_params)
+#include "neural/tiled.def"
+    KERNEL(attention_delta_F32, attention_params)
                               GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32) GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
                               NORM_ROWS(layer_norm_grad) NORM_ROWS(rms_norm_grad)};
 enum { COUNT = sizeof kernels / sizeof *kernels };

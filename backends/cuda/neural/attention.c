@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "host/backend.h"
 #include "neural/flash.h"
+#include "neural/tiled.h"
 
 static const char *const names[] = {"attention_dq", "attention_dk", "attention_dv"};
 
@@ -133,7 +134,8 @@ static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, const ndp_call 
     const int32_t dtype = call->in[0].dtype;
     attention_params p = params_of(call);
     flash_grad_plan plan = {0};
-    const int flash = flash_grad_plans(k, &p, &plan);
+    const int tiled = dtype == NDP_F32 ? tiled_width(k, &p) : -1,
+              flash = dtype != NDP_F32 && flash_grad_plans(k, &p, &plan);
     const int64_t queries = p.batch * p.heads * p.q_blocks,
                   keys = p.batch * p.key_heads * p.k_blocks;
     place_sums(&p, &plan, dtype, call->scratch.mem ? cuda_ptr(&call->scratch) : 0);
@@ -142,6 +144,8 @@ static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, const ndp_call 
         return status;
     if (flash)
         return flash_grad_run(k, s, &p, &plan);
+    if (tiled >= 0)
+        return tiled_grad_run(k, s, &p, tiled);
     status = launch(k, ATTENTION_QUERIES, s, queries * p.d_chunks, &p, dtype);
     if (status == NDP_OK)
         status = launch(k, ATTENTION_KEYS, s, keys * p.d_chunks, &p, dtype);
@@ -157,11 +161,14 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     flash_plan plan;
     if (call->op == NDP_OP_attention_grad)
         return run_gradient(k, s, call);
-    if (flash_plans(k, &p, &plan))
+    const int32_t dtype = call->in[0].dtype;
+    const int tiled = dtype == NDP_F32 ? tiled_width(k, &p) : -1;
+    if (tiled >= 0)
+        return tiled_run(k, s, &p, tiled);
+    if (dtype != NDP_F32 && flash_plans(k, &p, &plan))
         return flash_run(k, s, call, &p, &plan);
     p.e_chunks = p.e_chunks ? p.e_chunks : 1; /* one at least, for the sums */
-    return launch(k, ATTENTION_FORWARD, s, p.batch * p.heads * p.q_blocks * p.e_chunks, &p,
-                  call->in[0].dtype);
+    return launch(k, ATTENTION_FORWARD, s, p.batch * p.heads * p.q_blocks * p.e_chunks, &p, dtype);
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
@@ -170,10 +177,12 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     attention_params p = params_of(call);
     flash_plan plan;
     flash_grad_plan grad = {0};
+    const int32_t dtype = call->in[0].dtype;
     if (call->op == NDP_OP_attention)
-        return flash_plans(k, &p, &plan) ? plan.scratch : 0;
-    flash_grad_plans(k, &p, &grad);
-    return place_sums(&p, &grad, call->in[0].dtype, 0);
+        return dtype != NDP_F32 && flash_plans(k, &p, &plan) ? plan.scratch : 0;
+    if (dtype != NDP_F32)
+        flash_grad_plans(k, &p, &grad);
+    return place_sums(&p, &grad, dtype, 0);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
@@ -181,7 +190,9 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     char name[32];
     const int32_t dtype = like->in[0].dtype;
     const int gradient = like->op == NDP_OP_attention_grad;
-    int32_t status = dtype == NDP_F16 || dtype == NDP_BF16 ? flash_make(k, like) : NDP_OK;
+    int32_t status = dtype == NDP_F16 || dtype == NDP_BF16 ? flash_make(k, like)
+                     : dtype == NDP_F32                    ? tiled_make(k, like)
+                                                           : NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
     for (int i = 0; i < (gradient ? ATTENTION_DELTA : 1) && status == NDP_OK; i++) {

@@ -11,6 +11,7 @@ enum { WIDE_ANY = WIDE + WIDTHS };
 /* Of the gradient's. */
 enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS };
 enum { WIDE_GRAD_ANY = WIDE_GRAD + WIDTHS, WIDE_FINISH = WIDE_GRAD_ANY + WIDTHS };
+_Static_assert((int)WIDE_FINISH < (int)FLASH_SPLIT, "those of flash_split.c come last");
 enum { PACKED = 64 }; /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
 static const struct {
@@ -84,10 +85,8 @@ static uint32_t wide_grad_shared_of(int i)
                       step * widths[i] * 4 + 4 * step * 4 + 1024 + 64);
 }
 
-/* A function that may use so much shared memory; none where the device cannot run it: either it has
- * less, or its code was made of an older architecture's. */
-static int32_t find_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
-                             CUfunction *out)
+int32_t flash_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
+                       CUfunction *out)
 {
     CUfunction f;
     int version = 80;
@@ -119,8 +118,8 @@ static int32_t make_wide(cuda_kernel *k, const char *file, int32_t dtype, int fi
             continue;
         snprintf(name, sizeof name, "%s_%s%d_%s", file, i < WIDTHS ? "" : "any_",
                  widths[i % WIDTHS], dtype == NDP_F16 ? "F16" : "BF16");
-        status = find_function(k, cuda_module_of(file, dtype), name, shared[i % WIDTHS],
-                               &k->function[first + i]);
+        status = flash_function(k, cuda_module_of(file, dtype), name, shared[i % WIDTHS],
+                                &k->function[first + i]);
     }
     return status;
 }
@@ -130,12 +129,15 @@ static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
     uint32_t shared[WIDTHS];
     for (int i = 0; i < WIDTHS; i++)
         shared[i] = wide_grad_steps[i] ? wide_grad_shared_of(i) : 0;
-    const int32_t status = make_wide(k, "flash_wide_grad", dtype, WIDE_GRAD, shared);
+    int32_t status = make_wide(k, "flash_wide_grad", dtype, WIDE_GRAD, shared);
     if (!CUDA_HAS_90A || k->dev->capability != 90 || status != NDP_OK)
         return status;
-    return find_function(k, cuda_module_of("flash_wide_grad", dtype),
-                         dtype == NDP_F16 ? "flash_wide_finish_F16" : "flash_wide_finish_BF16", 0,
-                         &k->function[WIDE_FINISH]);
+    status = flash_split_make(k, dtype);
+    if (status != NDP_OK)
+        return status;
+    return flash_function(k, cuda_module_of("flash_wide_grad", dtype),
+                          dtype == NDP_F16 ? "flash_wide_finish_F16" : "flash_wide_finish_BF16", 0,
+                          &k->function[WIDE_FINISH]);
 }
 
 static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
@@ -152,7 +154,7 @@ static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
         snprintf(name, sizeof name, "flash_%s_%d_%s", names[keys], width,
                  dtype == NDP_F16 ? "F16" : "BF16");
         status =
-            find_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
+            flash_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
     }
     return status == NDP_OK ? make_wide_gradient(k, dtype) : status;
 }
@@ -177,14 +179,14 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
         return make_gradient(k, dtype);
     for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "flash_%d_%s", widths[i], suffix);
-        status = find_function(k, module, name, shared_of(widths[i], 0), &k->function[ROWS + i]);
+        status = flash_function(k, module, name, shared_of(widths[i], 0), &k->function[ROWS + i]);
         if (status != NDP_OK)
             break;
         snprintf(name, sizeof name, "flash_spread_%d_%s", widths[i], suffix);
-        status = find_function(k, module, name, shared_of(widths[i], 1), &k->function[SPREAD + i]);
+        status = flash_function(k, module, name, shared_of(widths[i], 1), &k->function[SPREAD + i]);
     }
     snprintf(name, sizeof name, "flash_join_%s", suffix);
-    status = status == NDP_OK ? find_function(k, module, name, 0, &k->function[JOIN]) : status;
+    status = status == NDP_OK ? flash_function(k, module, name, 0, &k->function[JOIN]) : status;
     for (int i = 0; i < WIDTHS; i++)
         shared[i] = wide_shapes[i].groups ? wide_shared_of(i) : 0;
     return status == NDP_OK ? make_wide(k, "flash_wide", dtype, WIDE, shared) : status;
@@ -221,22 +223,23 @@ static int64_t split(const cuda_kernel *k, attention_params *p, int64_t blocks, 
     return p->splits;
 }
 
-/* Whether rows of an operand can be copied 16 bytes at a time. */
-static int is_whole(const attention_view *v, const int64_t *extents, int64_t columns)
+/* Whether rows of an operand can be copied 16 bytes, `chunk` elements, at a time. */
+static int is_whole(const attention_view *v, const int64_t *extents, int64_t columns, int chunk)
 {
-    if (columns % 8 || v->stride[3] != 1 || v->at % 16)
+    if (columns % chunk || v->stride[3] != 1 || v->at % 16)
         return 0;
     for (int d = 0; d < 3; d++)
-        if (extents[d] > 1 && v->stride[d] % 8)
+        if (extents[d] > 1 && v->stride[d] % chunk)
             return 0;
     return 1;
 }
 
-static void set_whole(attention_params *p)
+void flash_set_whole(attention_params *p, int chunk)
 {
     const int64_t queries[3] = {p->batch, p->heads, p->m}, keys[3] = {p->batch, p->key_heads, p->n};
-    p->whole = is_whole(&p->q, queries, p->d) && is_whole(&p->k, keys, p->d) &&
-               is_whole(&p->v, keys, p->e) && (!p->g.at || is_whole(&p->g, queries, p->e));
+    p->whole = is_whole(&p->q, queries, p->d, chunk) && is_whole(&p->k, keys, p->d, chunk) &&
+               is_whole(&p->v, keys, p->e, chunk) &&
+               (!p->g.at || is_whole(&p->g, queries, p->e, chunk));
 }
 
 /* The number of the kernel for the columns of both operands; WIDTHS: they are too many, or the call
@@ -286,7 +289,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
     const int64_t results = p->batch * p->heads * p->m;
     if (plan->blocks == 0)
         return NDP_OK;
-    set_whole(p);
+    flash_set_whole(p, 8);
     if (p->parts > 1) {
         p->part = cuda_ptr(&call->scratch);
         p->part_lse = p->part + (uint64_t)(p->parts * results * p->e) * 4;
@@ -317,11 +320,16 @@ static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, attention_param
 int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan *plan)
 {
     const int i = width_of(p);
-    if (i == WIDTHS || !k->function[QUERIES + i] || !k->function[KEYS + i])
+    if (i == WIDTHS)
         return 0;
     *plan = (flash_grad_plan){.width = i};
     p->pack = 1;
-    set_whole(p);
+    flash_set_whole(p, 8);
+    plan->split = flash_split_serves(k, widths[i]);
+    if (plan->split)
+        return 1;
+    if (!k->function[QUERIES + i] || !k->function[KEYS + i])
+        return 0;
     p->tile_rows = wide_grad_steps[i];
     p->tile_columns = widths[i];
     p->rows = (int32_t)p->n;
@@ -357,6 +365,8 @@ int32_t flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p,
 {
     if (plan->tile_bytes > 0)
         return run_wide_gradient(k, s, p, plan);
+    if (plan->split)
+        return flash_split_run(k, s, p, is_plain(p));
     const int32_t status = run_gradient(k, s, p, plan->width, 0);
     return status == NDP_OK ? run_gradient(k, s, p, plan->width, 1) : status;
 }

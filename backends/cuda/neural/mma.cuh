@@ -95,6 +95,13 @@ MMA_FN void mma_pair(float (&x)[2], mma_address at)
 {
     asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x[0]), "=f"(x[1]) : "r"(at) : "memory");
 }
+MMA_FN void mma_four(float (&x)[4], mma_address at)
+{
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
+                 : "r"(at)
+                 : "memory");
+}
 MMA_FN void mma_store(mma_address to, const uint32_t (&x)[4])
 {
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x[0]), "r"(x[1]),

@@ -36,73 +36,132 @@ template <typename F> struct few_row {
     }
 };
 
-/* Four codes of a thread, as bytes of a word, to where they belong: elements i, a multiple of 4, and on. */
+/* 16 codes of a thread, as bytes of words, to where they belong: of elements 16*half and on. The other half of
+ * their group of 32 is the next thread's, or that before. */
 template <typename F>
-static __device__ __forceinline__ void few_place(const few_row<F> &row, int i, unsigned codes,
-                                                 float d, int sum, bool inside)
+static __device__ __forceinline__ void few_place(const few_row<F> &row, int half,
+                                                 unsigned (&codes)[4], float d, int sum,
+                                                 bool inside)
 {
     using U = unit<F>;
-    const int g = i / 32, h = i / 16 % 2, word = i / 4 % 4;
+    const int g = half / 2, h = half % 2;
     const bool halves = U::pieces == 1;
     const int u = halves ? g / 8 * 4 + g / 4 % 2 * 2 + h : g / U::groups, group = g % U::groups;
-    for (int k = 1; k < (halves ? 4 : 8); k *= 2)
-        sum += __shfl_xor_sync(~0u, sum, k);
-    int at = word, k = halves ? 0 : h;
-    if (U::mixed) {
-        const unsigned other = __shfl_xor_sync(~0u, codes, 4);
-        codes = h ? __byte_perm(other, codes, 0x7362) : __byte_perm(codes, other, 0x5140);
-        k = word / 2;
-        at = word % 2 * 2 + h;
+    if (!halves)
+        sum += __shfl_xor_sync(~0u, sum, 1);
+#pragma unroll
+    for (int w = 0; w < (U::mixed ? 4 : 0); w++) {
+        const unsigned other = __shfl_xor_sync(~0u, codes[w], 1);
+        codes[w] = h ? __byte_perm(other, codes[w], 0x7362) : __byte_perm(codes[w], other, 0x5140);
     }
     if (!inside)
         return;
-    ((unsigned *)row.piece(u, group, k))[at] = codes;
-    if (i % (halves ? 16 : 32) == 0)
+#pragma unroll
+    for (int w = 0; w < (U::mixed ? 4 : 0); w++)
+        ((unsigned *)row.piece(u, group, w / 2))[w % 2 * 2 + h] = codes[w];
+    if (!U::mixed)
+        *row.piece(u, group, halves ? 0 : h) =
+            int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
+    if (halves || h == 0)
         *row.sum(u, group) = few_sum{d, F::has_min ? __float_as_int(d * (float)sum) : sum};
 }
 
-/* A thread rounds four elements, eight threads a group of 32. */
-template <typename F>
-static __device__ __forceinline__ void few_round_four(const quant_params &p, const float (&x)[4],
-                                                      int i, const few_row<F> &row)
+/* Elements 16*half and on of row m of a, zeros beyond its end: as they lie in memory, of f64 as f32, so that
+ * nothing waits for them here. */
+static __device__ __forceinline__ void few_load(const quant_params &p, int64_t m, int half,
+                                                uint4 (&raw)[4])
 {
-    float most = fmaxf(fmaxf(fabsf(x[0]), fabsf(x[1])), fmaxf(fabsf(x[2]), fabsf(x[3])));
-    int bad = 0;
+    const int64_t i = m * p.n + half * 16;
+#pragma unroll
     for (int k = 0; k < 4; k++)
-        bad |= !(fabsf(x[k]) < INFINITY);
-    for (int k = 4; k > 0; k /= 2) {
-        most = fmaxf(most, __shfl_xor_sync(~0u, most, k));
-        bad |= __shfl_xor_sync(~0u, bad, k);
+        raw[k] = uint4{0, 0, 0, 0};
+    if (half * 16 >= p.n)
+        return;
+    if (p.dtype == NDP_F64) {
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            raw[k] = uint4{__float_as_uint(load(p.a, p.dtype, i + 4 * k)),
+                           __float_as_uint(load(p.a, p.dtype, i + 4 * k + 1)),
+                           __float_as_uint(load(p.a, p.dtype, i + 4 * k + 2)),
+                           __float_as_uint(load(p.a, p.dtype, i + 4 * k + 3))};
+        return;
     }
-    const float d = bad ? NAN : most / 127, inverse = d > 0 ? 1 / d : 0;
-    unsigned codes = 0;
-    int sum = 0;
-    for (int k = 0; k < 4; k++) {
-        const int code = code_of(x[k] * inverse);
-        codes |= (unsigned)(code & 255) << 8 * k;
-        sum += code;
+    const bool half_type = p.dtype != NDP_F32;
+    const uint4 *from = (const uint4 *)(p.a + (uint64_t)i * (half_type ? 2 : 4));
+    raw[0] = from[0];
+    raw[1] = from[1];
+    if (half_type)
+        return;
+    raw[2] = from[2];
+    raw[3] = from[3];
+}
+static __device__ __forceinline__ void few_values(const quant_params &p, const uint4 (&raw)[4],
+                                                  float (&x)[16])
+{
+#pragma unroll
+    for (int k = 0; k < 16; k++) {
+        const uint4 four = raw[k / 4], eight = raw[k / 8];
+        const unsigned word = k % 4 == 0   ? four.x
+                              : k % 4 == 1 ? four.y
+                              : k % 4 == 2 ? four.z
+                                           : four.w;
+        const unsigned pair = k / 2 % 4 == 0   ? eight.x
+                              : k / 2 % 4 == 1 ? eight.y
+                              : k / 2 % 4 == 2 ? eight.z
+                                               : eight.w;
+        const unsigned bits = k % 2 ? pair >> 16 : pair & 0xffff;
+        x[k] = p.dtype == NDP_F16    ? __half2float(__ushort_as_half((unsigned short)bits))
+               : p.dtype == NDP_BF16 ? __uint_as_float(bits << 16)
+                                     : __uint_as_float(word);
     }
-    few_place<F>(row, i, codes, d, sum, i < p.n);
 }
 
-/* Several fours of a thread are read at once. */
+/* A thread rounds 16 elements. */
 template <typename F>
-static __device__ __forceinline__ void few_round(const quant_params &p, int64_t m,
-                                                 const few_row<F> &row)
+static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
+                                                      int half, const few_row<F> &row)
 {
-    enum { FOURS = 4, STEP = QUANT_THREADS * 4 };
-    for (int first = threadIdx.x / 32 * 128; first < p.n; first += FOURS * STEP) {
-        float x[FOURS][4] = {};
+    float x[16], most = 0;
+    int bad = 0, sum = 0;
+    few_values(p, raw, x);
 #pragma unroll
-        for (int j = 0; j < FOURS; j++) {
-            const int i = first + j * STEP + threadIdx.x % 32 * 4;
-            if (i < p.n)
-                load_four(p.a, p.dtype, m * p.n + i, x[j]);
-        }
+    for (int k = 0; k < 16; k++) {
+        most = fmaxf(most, fabsf(x[k]));
+        bad |= !(fabsf(x[k]) < INFINITY);
+    }
+    most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
+    bad |= __shfl_xor_sync(~0u, bad, 1);
+    const float d = bad ? NAN : most / 127, inverse = d > 0 ? 1 / d : 0;
+    unsigned codes[4];
 #pragma unroll
-        for (int j = 0; j < FOURS; j++)
-            if (first + j * STEP < p.n) /* the whole warp */
-                few_round_four<F>(p, x[j], first + j * STEP + threadIdx.x % 32 * 4, row);
+    for (int w = 0; w < 4; w++) {
+        codes[w] = 0;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            codes[w] |= (unsigned)(code_of(x[4 * w + k] * inverse) & 255) << 8 * k;
+        sum = __dp4a((int)codes[w], 0x01010101, sum);
+    }
+    few_place<F>(row, half, codes, d, sum, half * 16 < p.n);
+}
+
+/* Rounds M rows of a, of which `raw` has a thread's first elements; the next ones are read meanwhile. */
+template <typename F, int M>
+static __device__ __forceinline__ void few_round(const quant_params &p, int64_t first,
+                                                 const unsigned char *rounded, uint4 (&raw)[4])
+{
+    const int turns = (int)((p.n / 16 + QUANT_THREADS - 1) / QUANT_THREADS);
+#pragma unroll 1
+    for (int turn = 0; turn < M * turns; turn++) {
+        const int m = turn / turns, half = turn % turns * QUANT_THREADS + (int)threadIdx.x,
+                  next = (turn + 1) / turns,
+                  after = (turn + 1) % turns * QUANT_THREADS + (int)threadIdx.x;
+        uint4 then[4] = {};
+        if (turn + 1 < M * turns)
+            few_load(p, first + next < p.m ? first + next : p.m - 1, after, then);
+        few_round_half<F>(p, raw, half, few_row<F>(rounded + m * p.rounded, p.n));
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            raw[k] = then[k];
     }
 }
 
@@ -222,6 +281,8 @@ template <typename F, int M> struct few_rows {
         const int64_t first = (int64_t)blockIdx.y * M;
         unsigned char *mine = (unsigned char *)few_shared + warp * FEW_STAGED,
                       *rounded = (unsigned char *)few_shared + QUANT_WARPS * FEW_STAGED;
+        uint4 raw[4];
+        few_load(p, first, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */
         pieces next(p, mine);
         for (int i = 0; i < pieces::most; i++)
             next.fetch();
@@ -229,10 +290,7 @@ template <typename F, int M> struct few_rows {
 #pragma unroll
         for (int m = 0; m < M; m++)
             x[m] = few_row<F>(rounded + m * p.rounded, p.n);
-#pragma unroll 1
-        for (int m = 0; m < M; m++)
-            few_round(p, first + m < p.m ? first + m : p.m - 1,
-                      few_row<F>(rounded + m * p.rounded, p.n));
+        few_round<F, M>(p, first, rounded, raw);
         __syncthreads();
         int place = 0;
         const int64_t step = next.step, pairs = next.pairs;

@@ -84,12 +84,15 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     const int64_t own = 1024, all = k->dev->shared_most + own;
     const int64_t shared = QUANT_WARPS * (int64_t)FEW_STAGED + rows * rounded_bytes(p) +
                            16; /* words may be read whole */
-    const int64_t tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
+    const int64_t tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS,
+                  once = QUANT_WARPS * (int64_t)k->dev->sm_count;
     int64_t blocks = all / (shared + own);
     if (blocks < (rows > 1 ? 2 : 1) || tiles > MOST_TILES)
         return 0;
-    blocks = blocks < FEW_BLOCKS(rows) ? blocks : FEW_BLOCKS(rows);
-    blocks = blocks * k->dev->sm_count / tiles;
+    /* No more than have work: each rounds a for itself. */
+    const int64_t busy = (pairs * tiles + once - 1) / once, most = FEW_BLOCKS(rows);
+    blocks = blocks < most ? blocks : most;
+    blocks = (blocks < busy ? blocks : busy) * k->dev->sm_count / tiles;
     *l = (few_launch){.rows = rows,
                       .blocks = (uint32_t)(blocks < 1       ? 1
                                            : blocks < pairs ? blocks

@@ -29,27 +29,6 @@ static __device__ __forceinline__ void store(uint64_t at, int32_t dtype, int64_t
         ((float *)at)[i] = x;
 }
 
-/* Four elements from element i on, of which i is a multiple, of memory that begins at a multiple of 16 bytes. */
-static __device__ __forceinline__ void load_four(uint64_t at, int32_t dtype, int64_t i, float x[4])
-{
-    if (dtype == NDP_F32) {
-        const float4 v = ((const float4 *)at)[i / 4];
-        x[0] = v.x;
-        x[1] = v.y;
-        x[2] = v.z;
-        x[3] = v.w;
-    } else if (dtype == NDP_F64) {
-        for (int k = 0; k < 4; k++)
-            x[k] = load(at, dtype, i + k);
-    } else {
-        const uint2 v = ((const uint2 *)at)[i / 4];
-        const unsigned bits[4] = {v.x & 0xffff, v.x >> 16, v.y & 0xffff, v.y >> 16};
-        for (int k = 0; k < 4; k++)
-            x[k] = dtype == NDP_BF16 ? __uint_as_float(bits[k] << 16)
-                                     : __half2float(__ushort_as_half((unsigned short)bits[k]));
-    }
-}
-
 static __device__ __forceinline__ int code_of(float v)
 {
     const float size = fabsf(v), kept = size < 128 ? size : 0;

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The kernels of attention of f32 by tiles of registers, and of its gradients. */
+#include "neural/tiled_forward.cuh"
+#include "neural/tiled_grad.cuh"
+
+/* Copies that go on beside multiply-adds are of compute capability 8.0 and later. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define TILED_RUN(...) __VA_ARGS__(p).run()
+#else
+#define TILED_RUN(...)
+#endif
+#define TILED_KERNEL(name, warps, ...)                         \
+    extern "C" __global__ void __launch_bounds__(32 * (warps)) \
+        name(const __grid_constant__ attention_params p)       \
+    {                                                          \
+        TILED_RUN(__VA_ARGS__);                                \
+    }
+#define TILED(D, TM, TN, WARPS) \
+    TILED_KERNEL(tiled_##D##_F32, WARPS, tiled_forward<D, TM, TN, WARPS>)
+#define TILED_QUERIES(D, TM, TN, WARPS) \
+    TILED_KERNEL(tiled_queries_##D##_F32, WARPS, tiled_grad<D, TM, TN, WARPS, false>)
+#define TILED_KEYS(D, TM, TN, WARPS) \
+    TILED_KERNEL(tiled_keys_##D##_F32, WARPS, tiled_grad<D, TM, TN, WARPS, true>)
+#include "neural/tiled.def"

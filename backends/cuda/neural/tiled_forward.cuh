@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Attention of f32 by tiles of registers (tiled.cuh). A block has rows of queries and goes over the keys, OTHERS
+ * at a time. While weights are made and values added, the next keys are copied to where the last ones were,
+ * and the next values while scores are made. What was summed is scaled down whenever a larger score is met, as
+ * in flash_rows.cuh. */
+#ifndef NDOCK_CUDA_TILED_FORWARD_CUH
+#define NDOCK_CUDA_TILED_FORWARD_CUH
+#include "neural/flash_weight.cuh"
+#include "neural/tiled.cuh"
+
+template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, TN, WARPS> {
+    typedef tiled<D, TM, TN, WARPS> base;
+    typedef typename base::products products;
+    using base::OTHERS;
+    using base::p;
+    using base::PITCH;
+    using base::ROWS;
+    using base::tx;
+    using base::ty;
+    using base::WEIGHT_PITCH;
+    int b, h, kh, first, end; /* end: of keys that some row sees */
+    float *queries, *keys, *values, *weights, *mine;
+    float top[TM], sum[TM];
+    typename base::sums y;
+
+    __device__ __forceinline__ explicit tiled_forward(const attention_params &params) : base(params)
+    {
+        MMA_SHARED(memory);
+        const int block = (int)blockIdx.x, head = block / p.row_blocks;
+        first = (p.row_blocks - 1 - block % p.row_blocks) * ROWS; /* the longest first */
+        b = head / (int)p.heads;
+        h = head % (int)p.heads;
+        kh = h / (int)(p.heads / p.key_heads);
+        end = base::seen_by((first + ROWS < p.m ? first + ROWS : (int)p.m) - 1);
+        queries = (float *)memory;
+        keys = queries + ROWS * PITCH;
+        values = keys + OTHERS * PITCH;
+        weights = values + OTHERS * PITCH;
+        mine = weights + base::row_of(0) * WEIGHT_PITCH;
+        base::clear(y);
+#pragma unroll
+        for (int i = 0; i < TM; i++) {
+            top[i] = TILED_NOTHING;
+            sum[i] = 0;
+        }
+    }
+    __device__ __forceinline__ void fetch_keys(int j) const
+    {
+        if (j < end)
+            base::template fetch<OTHERS>(keys, base::source(p.k, b, kh, p.d), j, (int)p.n);
+        mma_commit();
+    }
+    __device__ __forceinline__ void fetch_values(int j) const
+    {
+        if (j < end)
+            base::template fetch<OTHERS>(values, base::source(p.v, b, kh, p.e), j, (int)p.n);
+        mma_commit();
+    }
+    /* Scores of keys j and on, from products. */
+    __device__ __forceinline__ void finish(products &s, int j)
+    {
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+#pragma unroll
+            for (int k = 0; k < TN; k++)
+                s[i][k] *= (float)p.scale;
+        if (p.mask_kind) {
+            base::put(mine + tx, s);
+            base::each(mine + tx, [&](float &score, int row, int other) {
+                if (first + row < p.m && j + other < p.n)
+                    base::mask(score, b, h, first + row, j + other);
+            });
+            base::take(s, mine + tx);
+        }
+        if (j + OTHERS <= base::seen_by(first))
+            return;
+#pragma unroll
+        for (int i = 0; i < TM; i++) {
+            const int seen = base::seen_by(first + base::row_of(i)) - j - tx;
+#pragma unroll
+            for (int k = 0; k < TN; k++)
+                s[i][k] = 8 * k < seen ? s[i][k] : TILED_NOTHING;
+        }
+    }
+    /* Weights of a row, their sum with what came before, and the result so far to their scale. */
+    __device__ __forceinline__ void weigh(int i, float (&s)[TN])
+    {
+        float most = top[i], all = 0;
+#pragma unroll
+        for (int k = 0; k < TN; k++)
+            most = fmaxf(most, s[k]);
+#pragma unroll
+        for (int w = 1; w < 8; w *= 2)
+            most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, w));
+        const float shift = most > TILED_NOTHING ? most : 0.0f;
+        const float down = neural_exp(top[i] - shift);
+#pragma unroll
+        for (int k = 0; k < TN; k++) {
+            s[k] = neural_exp(s[k] - shift);
+            all += s[k];
+        }
+        top[i] = most;
+        sum[i] = __fmaf_rn(sum[i], down, all);
+#pragma unroll
+        for (int e = 0; e < 4 * base::PARTS; e++)
+            y[i][e] *= down;
+    }
+    __device__ __forceinline__ void drop(int j) const
+    {
+        base::each(mine + tx, [&](float &weight, int row, int other) {
+            if (!flash_is_kept(p, b, h, first + row, j + other))
+                weight = 0;
+        });
+    }
+    __device__ __forceinline__ void step(int j)
+    {
+        products s;
+        mma_wait<1>(); /* all but the values, which were begun last */
+        __syncthreads();
+        base::multiply(s, queries + base::row_of(0) * PITCH, keys + tx * PITCH);
+        __syncthreads();
+        fetch_keys(j + OTHERS);
+        finish(s, j);
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+            weigh(i, s[i]);
+        base::put(mine + tx, s);
+        if (p.least)
+            drop(j);
+        mma_wait<1>();
+        __syncthreads(); /* values are there, and weights, which are the warp's own */
+        base::template add<false>(y, mine, values + tx * 4);
+        __syncthreads();
+        fetch_values(j + OTHERS);
+    }
+    __device__ __forceinline__ void write(int i) const
+    {
+        const int row = first + base::row_of(i);
+        float all = sum[i];
+#pragma unroll
+        for (int w = 1; w < 8; w *= 2)
+            all += __shfl_xor_sync(0xffffffffu, all, w);
+        if (row >= p.m)
+            return;
+        const int64_t *o = p.out[0].stride, *l = p.out[1].stride;
+        base::write((float *)p.out[0].at + b * o[0] + h * o[1] + row * o[2], o[3], p.e, y[i],
+                    all == 0 ? 0.0f : 1.0f / (all * (float)p.keep));
+        if (tx == 0)
+            ((float *)p.out[1].at)[b * l[0] + h * l[1] + row * l[2]] =
+                all == 0 ? TILED_NOTHING : top[i] + (float)log((double)all);
+    }
+    __device__ __forceinline__ void run()
+    {
+        base::template fetch<ROWS>(queries, base::source(p.q, b, h, p.d), first, (int)p.m);
+        fetch_keys(0);
+        fetch_values(0);
+        for (int j = 0; j < end; j += OTHERS)
+            step(j);
+        mma_wait<0>();
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+            write(i);
+    }
+};
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Gradients of attention of f32 by tiles of registers (tiled.cuh). A block has rows of its own, queries or keys
+ * (KEYS), and goes over those of the other side, OTHERS at a time; weights are computed again from logsumexp.
+ * Both kinds are the same but for names, as in flash_grad_rows.cuh: with the own operands x0, x1 (queries q, g;
+ * keys k, v) and the others y0, y1,
+ *     s = x0 y0T,  w = exp(scale*s - logsumexp),  dp = x1 y1T,  ds = w*(dp - delta)*scale,
+ * the gradient of x0 is ds*y0, and that of values w*y1. Weights, and then ds, lie in shared memory, where a
+ * warp's are its own, so that scores and gradients of weights have the same registers one after another. Weights
+ * that dropout takes have their signs changed. */
+#ifndef NDOCK_CUDA_TILED_GRAD_CUH
+#define NDOCK_CUDA_TILED_GRAD_CUH
+#include "neural/flash_weight.cuh"
+#include "neural/tiled.cuh"
+
+template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled<D, TM, TN, WARPS> {
+    typedef tiled<D, TM, TN, WARPS> base;
+    typedef typename base::products products;
+    using base::OTHERS;
+    using base::p;
+    using base::PITCH;
+    using base::ROWS;
+    using base::tx;
+    using base::WEIGHT_PITCH;
+    int b, h, kh, first, begin, per_head, steps; /* h: the first of the heads that share the keys */
+    float *own, *others, *weights, *mine,
+        *shifts; /* shifts and deltas of the step's queries, of keys */
+    float shift[KEYS ? 1 : TM], delta[KEYS ? 1 : TM];
+    typename base::sums y[KEYS ? 2 : 1];
+
+    __device__ __forceinline__ explicit tiled_grad(const attention_params &params) : base(params)
+    {
+        MMA_SHARED(memory);
+        const int at = (int)blockIdx.x % p.row_blocks, head = (int)blockIdx.x / p.row_blocks,
+                  heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
+        first = (KEYS ? at : p.row_blocks - 1 - at) * ROWS; /* the longest first */
+        b = head / heads;
+        h = KEYS ? head % heads * group : head % heads;
+        kh = h / group;
+        set_steps(KEYS ? group : 1);
+        own = (float *)memory;
+        others = own + 2 * ROWS * PITCH;
+        weights = others + 2 * OTHERS * PITCH;
+        shifts = weights + ROWS * WEIGHT_PITCH;
+        mine = weights + base::row_of(0) * WEIGHT_PITCH;
+#pragma unroll
+        for (int o = 0; o < (KEYS ? 2 : 1); o++)
+            base::clear(y[o]);
+    }
+    /* Queries from the first that sees a key of the block, or keys up to the last that is seen. */
+    __device__ __forceinline__ void set_steps(int heads)
+    {
+        int64_t from = 0, to = KEYS ? p.m : p.n;
+        if (KEYS && p.causal && first - p.diagonal > 0)
+            from = (first - p.diagonal) / OTHERS * OTHERS;
+        if (!KEYS)
+            to = base::seen_by((first + ROWS < p.m ? first + ROWS : (int)p.m) - 1);
+        begin = (int)(from < to ? from : 0);
+        per_head = from < to ? (int)((to - from + OTHERS - 1) / OTHERS) : 0;
+        steps = per_head * heads;
+    }
+    __device__ __forceinline__ int head_of(int step) const
+    {
+        return h + step / per_head;
+    }
+    __device__ __forceinline__ int from_of(int step) const
+    {
+        return begin + step % per_head * OTHERS;
+    }
+
+    /* ---- operands ---- */
+    __device__ __forceinline__ void fetch_own() const
+    {
+        base::template fetch<ROWS>(
+            own, KEYS ? base::source(p.k, b, kh, p.d) : base::source(p.q, b, h, p.d), first,
+            (int)p.rows);
+        base::template fetch<ROWS>(
+            own + ROWS * PITCH, KEYS ? base::source(p.v, b, kh, p.e) : base::source(p.g, b, h, p.e),
+            first, (int)p.rows);
+    }
+    /* Operand 0 or 1 of the other side, of keys with shifts, or deltas, of its queries. */
+    __device__ __forceinline__ void fetch_others(int which, int step) const
+    {
+        if (step < steps) {
+            const int head = head_of(step), from = from_of(step);
+            const tiled_source of =
+                which == 0 ? KEYS ? base::source(p.q, b, head, p.d) : base::source(p.k, b, kh, p.d)
+                : KEYS ? base::source(p.g, b, head, p.e)
+                           : base::source(p.v, b, kh, p.e);
+            base::template fetch<OTHERS>(others + which * OTHERS * PITCH, of, from,
+                                         (int)(KEYS ? p.m : p.n));
+            if (KEYS && (int)threadIdx.x < OTHERS)
+                fetch_sum(which, head, from + (int)threadIdx.x);
+        }
+        mma_commit();
+    }
+    __device__ __forceinline__ void fetch_sum(int which, int head, int i) const
+    {
+        const attention_view &v = which == 0 ? p.lse : p.delta;
+        const float *row = (const float *)v.at + b * v.stride[0] + head * v.stride[1];
+        const bool inside = i < p.m;
+        mma_fetch_word(mma_address_of(shifts + which * OTHERS + threadIdx.x),
+                       inside ? row + i * v.stride[2] : (const float *)v.at, inside);
+    }
+    /* What is taken from scores, so that weights of queries that see nothing are 0. */
+    __device__ __forceinline__ static float shift_of(float lse)
+    {
+        return lse > TILED_NOTHING || lse != lse ? lse : -TILED_NOTHING;
+    }
+    __device__ __forceinline__ void hold_sums()
+    {
+        const int64_t *l = p.lse.stride, *d = p.delta.stride;
+#pragma unroll
+        for (int i = 0; i < (KEYS ? 0 : TM); i++) {
+            const int row = first + base::row_of(i);
+            const bool inside = row < p.m;
+            shift[i] = shift_of(inside ? ((const float *)p.lse.at)[b * l[0] + h * l[1] + row * l[2]]
+                                       : 0.0f);
+            delta[i] =
+                inside ? ((const float *)p.delta.at)[b * d[0] + h * d[1] + row * d[2]] : 0.0f;
+        }
+    }
+
+    /* ---- one step ---- */
+    /* The first query that sees key j. */
+    __device__ __forceinline__ int first_that_sees(int j) const
+    {
+        const int64_t i = p.causal ? j - p.diagonal : 0;
+        return j >= p.n || i > INT32_MAX ? INT32_MAX : i > 0 ? (int)i : 0;
+    }
+    __device__ __forceinline__ void hide(products &s, int from) const
+    {
+        const int last = from + OTHERS - 1;
+        if (KEYS ? last < p.m && (first + ROWS <= p.n && first_that_sees(first + ROWS - 1) <= from)
+                 : last < base::seen_by(first))
+            return;
+#pragma unroll
+        for (int i = 0; i < TM; i++) {
+            const int row = first + base::row_of(i),
+                      bound = (KEYS ? first_that_sees(row) : base::seen_by(row)) - from - tx,
+                      there = KEYS ? (int)p.m - from - tx : 0;
+#pragma unroll
+            for (int k = 0; k < TN; k++)
+                if (KEYS ? 8 * k < bound || 8 * k >= there : 8 * k >= bound)
+                    s[i][k] = TILED_NOTHING;
+        }
+    }
+    /* Weights, where add() finds them, from products. */
+    __device__ __forceinline__ void weigh(products &s, int head, int from) const
+    {
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+#pragma unroll
+            for (int k = 0; k < TN; k++)
+                s[i][k] *= (float)p.scale;
+        if (p.mask_kind) {
+            base::put(mine + tx, s);
+            base::each(mine + tx, [&](float &score, int row, int other) {
+                const int i = KEYS ? from + other : first + row,
+                          j = KEYS ? first + row : from + other;
+                if (i < p.m && j < p.n)
+                    base::mask(score, b, head, i, j);
+            });
+            base::take(s, mine + tx);
+        }
+        hide(s, from);
+#pragma unroll
+        for (int k = 0; k < TN; k++) {
+            const float by = KEYS ? shift_of(shifts[base::other_of(k)]) : 0.0f;
+#pragma unroll
+            for (int i = 0; i < TM; i++)
+                s[i][k] = neural_exp(s[i][k] - (KEYS ? by : shift[i]));
+        }
+        base::put(mine + tx, s);
+        if (p.least)
+            base::each(mine + tx, [&](float &weight, int row, int other) {
+                const int i = KEYS ? from + other : first + row,
+                          j = KEYS ? first + row : from + other;
+                if (!flash_is_kept(p, b, head, i, j))
+                    weight = -weight;
+            });
+    }
+    /* Gradients of scores from those of weights, and from weights. */
+    __device__ __forceinline__ void derive(products &s) const
+    {
+        const float keep = p.least ? 1.0f / (float)p.keep : 1.0f;
+#pragma unroll
+        for (int k = 0; k < TN; k++) {
+            const float of = KEYS ? shifts[OTHERS + base::other_of(k)] : 0.0f;
+#pragma unroll
+            for (int i = 0; i < TM; i++) {
+                const float w = mine[i * 4 * WEIGHT_PITCH + 8 * k + tx];
+                const float dp = (int)__float_as_uint(w) < 0 ? 0.0f : s[i][k] * keep;
+                s[i][k] = fabsf(w) * (dp - (KEYS ? of : delta[i])) * (float)p.scale;
+            }
+        }
+    }
+    __device__ __forceinline__ void add_values()
+    {
+        const float *const rows = others + OTHERS * PITCH + tx * 4;
+        if (p.least)
+            base::template add<true>(y[KEYS], mine, rows);
+        else
+            base::template add<false>(y[KEYS], mine, rows);
+    }
+    __device__ __forceinline__ void step(int number)
+    {
+        const int head = head_of(number), from = from_of(number);
+        const float *const rows = own + base::row_of(0) * PITCH;
+        products s;
+        mma_wait<0>();
+        __syncthreads();
+        if (number == 0)
+            hold_sums();
+        base::multiply(s, rows, others + tx * PITCH);
+        weigh(s, head, from);
+        base::multiply(s, rows + ROWS * PITCH, others + (OTHERS + tx) * PITCH);
+        derive(s);
+        if (KEYS) {
+            __syncwarp(); /* weights, which are the warp's own, are there */
+            add_values();
+            __syncwarp();
+        }
+        base::put(mine + tx, s);
+        __syncthreads(); /* the second operand is free */
+        fetch_others(1, number + 1);
+        base::template add<false>(y[0], mine, others + tx * 4);
+        __syncthreads();
+        fetch_others(0, number + 1);
+    }
+    __device__ __forceinline__ void write(const attention_view &to, int which, int head,
+                                          int64_t columns, float by) const
+    {
+#pragma unroll
+        for (int i = 0; i < TM; i++) {
+            const int row = first + base::row_of(i);
+            if (row < p.rows)
+                base::write((float *)to.at + b * to.stride[0] + head * to.stride[1] +
+                                row * to.stride[2],
+                            to.stride[3], columns, y[which][i], by);
+        }
+    }
+    __device__ __forceinline__ void run()
+    {
+        if (steps > 0)
+            fetch_own();
+        fetch_others(0, 0);
+        fetch_others(1, 0);
+        for (int i = 0; i < steps; i++)
+            step(i);
+        mma_wait<0>();
+        write(p.out[KEYS ? 1 : 0], 0, KEYS ? kh : h, p.d, 1.0f);
+        if (KEYS)
+            write(p.out[2], KEYS, kh, p.e, p.least ? 1.0f / (float)p.keep : 1.0f);
+    }
+};
+
+#endif
