@@ -74,6 +74,15 @@ static void random_trial(trial *t, int kind)
         t->lead = t->lead ? t->lead : 1;
         t->n = 1;
     }
+    const int some = !point && !depthwise && !wide && below(3) > 0; /* channels of more groups */
+    if (some) {
+        turn++;
+        t->dtype = dtypes[below(2)];
+        t->o.groups = 2 + below(2);
+        t->co = t->o.groups * (turn & 1 ? 8 : 4 + below(10));
+        t->ci = t->o.groups * (turn & 1 ? 4 : 1 + below(10));
+        t->lead = t->lead ? t->lead : 1;
+    }
     if (beside) {
         t->ci = t->co = t->o.groups = 8 * (1 + below(2));
         t->lead = t->lead ? t->lead : 1;
@@ -97,8 +106,8 @@ static void random_trial(trial *t, int kind)
         w[to] = t->kernel[d];
         y[to] = t->grid[d];
     }
-    const int last = beside || (wide && turn & 2),
-              alike = last || three || below(4) < (three || wide ? 3 : 2);
+    const int last = beside || ((wide || some) && turn & 2),
+              alike = last || three || below(4) < (three || wide || some ? 3 : 2);
     form *const f[3] = {&t->x, &t->w, &t->y};
     const int64_t *const shape[3] = {x, w, y};
     for (int i = 0; i < 3; i++)

@@ -48,7 +48,7 @@ static conv_plan plan_of(const ndp_call *call, const ndp_dev *dev)
               ? q.grid->shape[0] * product(q.grid->shape + 2)
               : (q.kind == CONV_INPUT ? q.co : q.ci) * product(q.weight->shape + 2);
     q.part = q.k;
-    if (q.kind == CONV_WEIGHT && !q.few)
+    if (!cuda_conv_is_grouped(&q, call, dev) && q.kind == CONV_WEIGHT && !q.few)
         plan_splits(&q, dev);
     return q;
 }
@@ -88,7 +88,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     conv_unfolded windows;
     cudnn_key key;
     uint64_t nbytes = 0;
-    if (ndp_view_size(q.made) == 0)
+    if (ndp_view_size(q.made) == 0 || q.grouped)
         return own;
     if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
         nbytes = product.sums + product.work;
@@ -224,6 +224,17 @@ static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_p
     return status == NDP_OK && sums ? add_up(k, s, q, p, r->at, images) : status;
 }
 
+static int32_t run_grouped(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                           cuda_convolving *p, const ndp_call *call, const room *r)
+{
+    int32_t status = need(call, r, own_scratch(q));
+    p->partial = r->at;
+    if (status == NDP_OK)
+        status = cuda_conv_grouped_run(k, s, q, p);
+    return status == NDP_OK && q->kind == CONV_WEIGHT ? add_up(k, s, q, p, r->at, q->splits)
+                                                      : status;
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -238,6 +249,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (ndp_view_size(q.made) == 0)
         return NDP_OK;
     int32_t status = params_of(&p, &q, call);
+    if (status == NDP_OK && q.grouped)
+        return run_grouped(k, s, &q, &p, call, &r);
     if (status == NDP_OK)
         status = run_by_products(k, s, &q, &p, call, &r, &served);
     if (status != NDP_OK)
@@ -265,6 +278,11 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                      &k->function[CONV_PRODUCT]);
     if (status == NDP_OK)
         status = window_function(k, "conv", dtype, "conv_splits", &k->function[CONV_SPLITS]);
+    if (status == NDP_OK)
+        status = window_function(
+            k, "conv", dtype,
+            like->op == NDP_OP_conv_weight ? "grouped_gradient" : "grouped_windows",
+            &k->function[CONV_GROUPED]);
     if (status == NDP_OK && (dtype == NDP_F32 || dtype == NDP_F64))
         status = cuda_conv_unfolded_make(k, dtype);
     return status == NDP_OK ? cuda_conv_few_make(k, like->op, dtype) : status;

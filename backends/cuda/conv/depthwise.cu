@@ -2,6 +2,7 @@
  * Convolutions of groups of few channels, and their gradients: each element is summed by a thread, for
  * rows of windows of three elements from vectors of the image; and what follows another's sums. */
 #include "conv/beside.cuh"
+#include "conv/planes.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
@@ -183,6 +184,9 @@ CONV_KERNEL(depthwise_three, three<1>)
 CONV_KERNEL(depthwise_three_two, three<2>)
 CONV_KERNEL(depthwise_single, single<false>)
 CONV_KERNEL(depthwise_single_input, single<true>)
+CONV_KERNEL(planes_three, planes_each<T, C, false, 3>)
+CONV_KERNEL(planes_any, planes_each<T, C, false, 0>)
+CONV_KERNEL(planes_met, planes_each<T, C, true, 0>)
 CONV_KERNEL(depthwise_weight, weigh)
 CONV_KERNEL(conv_finish_grid, finish<false>)
 CONV_KERNEL(conv_finish_image, finish<true>)

@@ -12,12 +12,15 @@ enum {
     CONV_THREE,
     CONV_THREE_TWO,
     CONV_SINGLE,
+    CONV_PLANES_THREE,
+    CONV_PLANES,
     CONV_BESIDE_THREE,
     CONV_BESIDE_THREE_TWO,
     CONV_BESIDE_ANY,
     CONV_BESIDE_MET,
     CONV_FINISH,
     CONV_SPLITS,
+    CONV_GROUPED,
     CONV_UNFOLD, /* four: pixels or channels innermost, by elements or vectors */
     CONV_FOLD = CONV_UNFOLD + 4
 };
@@ -28,7 +31,7 @@ typedef struct {
     int kind, few;   /* few: groups of fewer channels than a product is worth */
     int64_t co, ci;  /* channels of a group */
     int64_t k, part; /* terms of a sum; of a split */
-    int32_t splits;
+    int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
 } conv_plan;
 
 /* ---- how operands lie, for products of cuBLASLt ---- */
@@ -49,6 +52,15 @@ static inline int conv_is_merged(const ndp_view *v, int first, int64_t step)
     }
     return fits;
 }
+
+/* The gradient for the image as a convolution of the grid with the taps turned around. */
+void cuda_conv_turn_around(cuda_convolving *);
+
+/* ---- grouped.c: groups of some channels, in f32 and f64 ---- */
+
+/* Whether kernels of ours for groups compute the call; sets how many parts the weight's gradient has. */
+int cuda_conv_is_grouped(conv_plan *, const ndp_call *, const ndp_dev *);
+int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
 
 /* ---- few.c: groups of few channels ---- */
 
