@@ -196,7 +196,7 @@ static int32_t need(const ndp_call *call, const room *r, uint64_t nbytes)
                             cuda_op_name(call->op));
 }
 
-/* By matrix products of cuBLASLt. *served 0: it has none that suits. */
+/* By matrix products of cuBLASLt. *served 0: it has none that suits; 2: bias and epilogue are done. */
 static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                                cuda_convolving *p, const ndp_call *call, const room *r, int *served)
 {
@@ -213,11 +213,16 @@ static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_p
         if (status == NDP_OK)
             status = cuda_conv_pointwise_run(k->dev, s, &one, r->at);
     } else if (cuda_conv_unfolded(&windows, k->dev, call, q)) {
-        sums = windows.sums;
+        sums = windows.joint ? 0 : windows.sums;
         images = windows.key.batch;
         status = need(call, r, windows.sums + windows.columns + windows.work);
         if (status == NDP_OK)
             status = cuda_conv_unfolded_run(k, s, &windows, p, r->at);
+        if (status == NDP_OK && windows.joint) {
+            p->partial = r->at;
+            status = cuda_conv_spread(k, s, q, p);
+            *served = 2;
+        }
     } else {
         *served = 0;
     }
@@ -253,7 +258,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return run_grouped(k, s, &q, &p, call, &r);
     if (status == NDP_OK)
         status = run_by_products(k, s, &q, &p, call, &r, &served);
-    if (status != NDP_OK)
+    if (status != NDP_OK || served == 2)
         return status;
     if (!served && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
         cudnn_takes(k->dev, &q, call, &key, &nbytes))
@@ -279,10 +284,10 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     if (status == NDP_OK)
         status = window_function(k, "conv", dtype, "conv_splits", &k->function[CONV_SPLITS]);
     if (status == NDP_OK)
-        status = window_function(
-            k, "conv", dtype,
-            like->op == NDP_OP_conv_weight ? "grouped_gradient" : "grouped_windows",
-            &k->function[CONV_GROUPED]);
+        status =
+            window_function(k, "conv", dtype,
+                            like->op == NDP_OP_conv_weight ? "grouped_gradient" : "grouped_windows",
+                            &k->function[CONV_GROUPED]);
     if (status == NDP_OK && (dtype == NDP_F32 || dtype == NDP_F64))
         status = cuda_conv_unfolded_make(k, dtype);
     return status == NDP_OK ? cuda_conv_few_make(k, like->op, dtype) : status;

@@ -42,10 +42,11 @@ static int is_three(const conv_plan *q, const ndp_conv *c)
            window_is_whole(q->made, 4, V) && (q->kind != CONV_INPUT || steps_of_one(c));
 }
 
-static int64_t beside_bytes(const conv_plan *q)
+/* Bytes of shared memory for each lane, which sums so many channels. */
+static int64_t beside_bytes(const conv_plan *q, int64_t channels)
 {
-    const int64_t size = ndp_dtype_size(q->made->dtype), sum = size == 8 ? 8 : 4;
-    return q->weight->shape[3] * q->weight->shape[4] * vector_of(q) * sum; /* for each lane */
+    const int64_t sum = ndp_dtype_size(q->made->dtype) == 8 ? 8 : 4;
+    return q->weight->shape[3] * q->weight->shape[4] * channels * sum;
 }
 
 /* Channels lie side by side, in whole vectors, and a block's weights have room. */
@@ -53,7 +54,7 @@ static int is_beside(const conv_plan *q, const ndp_conv *c)
 {
     const int64_t V = vector_of(q);
     return has_two_axes(q, c) && q->made->shape[1] % V == 0 && window_is_whole(from_of(q), 1, V) &&
-           window_is_whole(q->made, 1, V) && beside_bytes(q) <= BESIDE_BYTES / BESIDE_LANES;
+           window_is_whole(q->made, 1, V) && beside_bytes(q, V) <= BESIDE_BYTES / BESIDE_LANES;
 }
 
 /* Forward the library is as fast, where it rounds no sums on the way. */
@@ -87,7 +88,8 @@ static int64_t planes_bytes(const conv_plan *q, int64_t n, int with_weights)
 static int is_planes(const conv_plan *q, const ndp_conv *c)
 {
     const ndp_view *v = from_of(q);
-    const int64_t steps[5] = {v->shape[1] * plane_elements(v), plane_elements(v), 0, v->shape[4], 1};
+    const int64_t steps[5] = {v->shape[1] * plane_elements(v), plane_elements(v), 0, v->shape[4],
+                              1};
     int fits = has_two_axes(q, c) && is_behind(q) &&
                v->shape[0] * v->shape[1] <= INT32_MAX / PLANES_MOST &&
                (q->kind == CONV_FORWARD || (c->dilation[1] == 1 && c->dilation[2] == 1));
@@ -185,22 +187,27 @@ static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *
                           cuda_convolving *p, const ndp_conv *c)
 {
     const int64_t *made = q->made->shape;
-    const int turns = q->kind == CONV_INPUT && steps_of_one(c);
-    const int tiles = (turns || q->kind == CONV_FORWARD) && p->kernel[2] == 3 &&
-                      p->dilation[2] == 1 && p->stride[2] <= 2;
-    const int64_t rows[2] = {tiles ? (made[4] + CONV_ACROSS - 1) / CONV_ACROSS : made[3],
-                             tiles ? made[3] : made[4]};
+    const int turns = q->kind == CONV_INPUT && steps_of_one(c), one = p->stride[2] == 1;
+    const int tiles = (turns || q->kind == CONV_FORWARD) && p->kernel[1] == 3 &&
+                      p->kernel[2] == 3 && p->dilation[1] == 1 && p->dilation[2] == 1 &&
+                      p->stride[1] == p->stride[2] && p->stride[2] <= 2;
+    const int64_t across = one ? CONV_ACROSS : CONV_ACROSS_TWO;
+    const int64_t channels =
+        tiles ? (q->made->dtype == NDP_F64 ? CONV_CHANNELS(double) : CONV_CHANNELS(float))
+              : vector_of(q);
+    const int64_t rows[2] = {tiles ? (made[4] + across - 1) / across : made[3],
+                             tiles ? (made[3] + CONV_DOWN - 1) / CONV_DOWN : made[4]};
     const int met = q->kind == CONV_INPUT && p->dilation[1] == 1 && p->dilation[2] == 1;
-    const int function = !tiles              ? (met ? CONV_BESIDE_MET : CONV_BESIDE_ANY)
-                         : p->stride[2] == 1 ? CONV_BESIDE_THREE
-                                             : CONV_BESIDE_THREE_TWO;
+    const int function = !tiles ? (met ? CONV_BESIDE_MET : CONV_BESIDE_ANY)
+                         : one  ? CONV_BESIDE_THREE
+                                : CONV_BESIDE_THREE_TWO;
     if (turns && tiles)
         cuda_conv_turn_around(p);
     window_launch l = walk_of(k, q, p, function, rows, 2);
-    l.items = made[1] / vector_of(q);
+    l.items = made[1] / channels;
     l.most_lanes = BESIDE_LANES;
     l.waves = BESIDE_WAVES;
-    l.bytes_a_lane = (uint32_t)beside_bytes(q);
+    l.bytes_a_lane = (uint32_t)beside_bytes(q, channels);
     return window_run(k, s, &l, p);
 }
 
@@ -228,6 +235,17 @@ int32_t cuda_conv_few_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *
     return window_run(k, s, &l, p);
 }
 
+int32_t cuda_conv_spread(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                         cuda_convolving *p)
+{
+    const int64_t sum = ndp_dtype_size(q->made->dtype) == 8 ? 8 : 4;
+    p->part = q->made->shape[0] * conv_plane(q->made);
+    window_launch l = walk_of(k, q, p, CONV_SPREAD, q->made->shape + 1, 3);
+    l.moved[0] = &p->partial;
+    l.by[0] = conv_plane(q->made) * sum;
+    return window_run(k, s, &l, p);
+}
+
 int32_t cuda_conv_finish(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                          cuda_convolving *p)
 {
@@ -245,6 +263,7 @@ int32_t cuda_conv_few_make(cuda_kernel *k, int32_t op, int32_t dtype)
         {CONV_DIRECT, op == NDP_OP_conv ? "depthwise_forward"
                       : input           ? "depthwise_input"
                                         : "depthwise_weight"},
+        {CONV_SPREAD, "conv_spread"},
         {CONV_FINISH, input ? "conv_finish_image" : "conv_finish_grid"},
         {CONV_THREE, "depthwise_three"},
         {CONV_THREE_TWO, "depthwise_three_two"},

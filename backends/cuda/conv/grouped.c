@@ -8,8 +8,9 @@ enum { MOST_CHANNELS = 16, MOST_WIDTH = 128, MOST_WINDOWS = 1024, MOST_BYTES = 4
 enum { GOOD_BYTES = 40 << 10, WINDOWS = 4 /* of a thread */, BLOCKS = 8 /* of a processor */ };
 
 typedef struct {
-    int64_t tile[2], kept[2], tiles[2]; /* rows and columns of windows, of elements; tiles of an image */
-    int64_t nbytes, second;             /* of shared memory; to what follows the elements */
+    int64_t tile[2], kept[2],
+        tiles[2];           /* rows and columns of windows, of elements; tiles of an image */
+    int64_t nbytes, second; /* of shared memory; to what follows the elements */
 } geometry;
 
 static int64_t up(int64_t n, int64_t to)
@@ -29,7 +30,8 @@ static void measure(geometry *g, const conv_plan *q, const ndp_conv *c)
     const int64_t from = q->kind == CONV_INPUT ? q->co : q->ci;
     const int64_t made = q->kind == CONV_INPUT ? q->ci : q->co;
     for (int d = 0; d < 2; d++)
-        g->kept[d] = (g->tile[d] - 1) * c->stride[1 + d] + (kernel[1 + d] - 1) * c->dilation[1 + d] + 1;
+        g->kept[d] =
+            (g->tile[d] - 1) * c->stride[1 + d] + (kernel[1 + d] - 1) * c->dilation[1 + d] + 1;
     g->second = up(g->kept[0] * g->kept[1] * up(from, 4) * size, 32);
     if (q->kind == CONV_WEIGHT) {
         const int64_t sums = jobs_of(q) * 4 * CONV_MADE * size;
@@ -98,11 +100,8 @@ int32_t cuda_conv_grouped_run(const cuda_kernel *k, ndp_stream *s, const conv_pl
     const ndp_view *to = q->kind == CONV_INPUT ? q->image : q->grid;
     const int64_t channels = q->kind == CONV_INPUT ? q->co : q->ci;
     int64_t threads = CONV_THREADS;
-    if (q->kind == CONV_INPUT) {
+    if (q->kind == CONV_INPUT)
         cuda_conv_turn_around(p);
-        for (int d = 0; d < 3; d++)
-            p->grid_extent[d] = (int32_t)q->image->shape[2 + d];
-    }
     if (q->kind != CONV_WEIGHT) {
         threads = up((g.tile[0] * g.tile[1] + WINDOWS - 1) / WINDOWS, 32);
         threads = threads < CONV_THREADS ? threads : CONV_THREADS;

@@ -17,7 +17,8 @@ typedef struct {
 /* Rows from y0 and columns from x0 on; 0 where there is none. `from` is the first channel. */
 template <class T, class C>
 WINDOW_FN void grouped_keep(C *kept, const T *from, const int64_t (&stride)[5],
-                            const int32_t (&extent)[3], const grouped_form &f, int32_t y0, int32_t x0)
+                            const int32_t (&extent)[3], const grouped_form &f, int32_t y0,
+                            int32_t x0)
 {
     const int32_t size = f.fours ? 4 : 1; /* channels of an item */
     const int32_t outer = f.fours ? f.rows : f.rows * f.padded;
@@ -74,15 +75,16 @@ typedef struct {
 } grouped_tile;
 WINDOW_FN grouped_tile grouped_at(const cuda_convolving &p, uint32_t tile)
 {
-    const uint32_t rest = cuda_quotient(tile, p.by_tiles[1]), n = cuda_quotient(rest, p.by_tiles[0]);
+    const uint32_t rest = cuda_quotient(tile, p.by_tiles[1]),
+                   n = cuda_quotient(rest, p.by_tiles[0]);
     return {(int32_t)n, (int32_t)(rest - n * p.by_tiles[0].value) * p.tile[0],
             (int32_t)(tile - rest * p.by_tiles[1].value) * p.tile[1]};
 }
 
 /* CONV_MADE channels, from m on, of GROUPED_WINDOWS windows, whose elements begin at place. */
 template <class C>
-WINDOW_FN void grouped_sum(const cuda_convolving &p, const C *kept, const C *weights, int32_t channels,
-                           const int32_t (&place)[GROUPED_WINDOWS],
+WINDOW_FN void grouped_sum(const cuda_convolving &p, const C *kept, const C *weights,
+                           int32_t channels, const int32_t (&place)[GROUPED_WINDOWS],
                            C (&sum)[GROUPED_WINDOWS][CONV_MADE])
 {
     const int32_t plane = p.kept[0] * p.kept[1] * 4;
@@ -189,8 +191,9 @@ template <class T, class C> WINDOW_FN void grouped_gradient(const cuda_convolvin
     const int32_t four = (job - chunk * taps * fours) / taps, tap = job % taps;
     const int32_t i = tap / p.kernel[2], j = tap - i * p.kernel[2];
     const int32_t windows = p.tile[0] * p.tile[1];
-    const C *x = kept + (four * p.kept[0] * p.kept[1] + i * p.dilation[1] * p.kept[1] +
-                         j * p.dilation[2]) * 4;
+    const C *x =
+        kept +
+        (four * p.kept[0] * p.kept[1] + i * p.dilation[1] * p.kept[1] + j * p.dilation[2]) * 4;
     /* The grid is kept by fours of channels, of which a thread takes two. */
     const C *y = grid + chunk * 2 * windows * 4;
     const grouped_form of_image = {p.ci, fours * 4, p.kept[0], p.kept[1], p.fours[0]};

@@ -21,16 +21,19 @@ enum {
     CONV_FINISH,
     CONV_SPLITS,
     CONV_GROUPED,
-    CONV_UNFOLD, /* four: pixels or channels innermost, by elements or vectors */
-    CONV_FOLD = CONV_UNFOLD + 4
+    CONV_UNFOLD,                 /* four: pixels or channels innermost, by elements or vectors */
+    CONV_FOLD = CONV_UNFOLD + 4, /* four, likewise */
+    CONV_RUNS = CONV_FOLD + 4,
+    CONV_PAIRS,
+    CONV_SPREAD
 };
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
 typedef struct {
     const ndp_view *image, *weight, *grid, *bias, *made;
-    int kind, few;   /* few: groups of fewer channels than a product is worth */
-    int64_t co, ci;  /* channels of a group */
-    int64_t k, part; /* terms of a sum; of a split */
+    int kind, few;           /* few: groups of fewer channels than a product is worth */
+    int64_t co, ci;          /* channels of a group */
+    int64_t k, part;         /* terms of a sum; of a split */
     int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
 } conv_plan;
 
@@ -60,7 +63,8 @@ void cuda_conv_turn_around(cuda_convolving *);
 
 /* Whether kernels of ours for groups compute the call; sets how many parts the weight's gradient has. */
 int cuda_conv_is_grouped(conv_plan *, const ndp_call *, const ndp_dev *);
-int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
+int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
+                              cuda_convolving *);
 
 /* ---- few.c: groups of few channels ---- */
 
@@ -70,6 +74,8 @@ int cuda_conv_is_single(const conv_plan *, const ndp_conv *);
 int32_t cuda_conv_few_make(cuda_kernel *, int32_t op, int32_t dtype);
 int32_t cuda_conv_few_run(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *,
                           const ndp_conv *);
+/* The grid from sums at p->partial that have a line for each channel of all images, and bias and epilogue. */
+int32_t cuda_conv_spread(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
 /* Bias and epilogue of what is in the result. */
 int32_t cuda_conv_finish(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
 

@@ -6,8 +6,7 @@
 #include "conv/conv.cuh"
 
 /* `count` elements, by vectors of 16 bytes where they begin at one. */
-template <class T>
-WINDOW_FN void planes_copy(T *to, const T *from, uint32_t count, bool whole)
+template <class T> WINDOW_FN void planes_copy(T *to, const T *from, uint32_t count, bool whole)
 {
     constexpr uint32_t V = 16 / sizeof(T);
     const uint32_t vectors = whole ? count / V : 0;
@@ -26,9 +25,9 @@ WINDOW_FN void planes_weights(const cuda_convolving &p, C *kept, uint32_t first,
         const uint32_t plane = i / taps, tap = i - plane * taps, row = tap / columns;
         const uint32_t all = first + plane,
                        channel = all - cuda_quotient(all, p.by_channel) * p.by_channel.value;
-        kept[i] = neural_widen(((const T *)p.weight)[channel * p.weight_stride[0] +
-                                                     row * p.weight_stride[3] +
-                                                     (tap - row * columns) * p.weight_stride[4]]);
+        kept[i] = neural_widen(
+            ((const T *)p.weight)[channel * p.weight_stride[0] + row * p.weight_stride[3] +
+                                  (tap - row * columns) * p.weight_stride[4]]);
     }
 }
 
@@ -59,7 +58,7 @@ WINDOW_FN C planes_window(const cuda_convolving &p, const T *plane, const C *wei
  * without dilation. */
 template <class T, class C>
 WINDOW_FN C planes_meeting(const cuda_convolving &p, const T *plane, const C *weight, int32_t h,
-                       int32_t w)
+                           int32_t w)
 {
     const int32_t width = p.grid_extent[2], columns = p.kernel[2];
     int32_t first[2], tap[2];
@@ -97,7 +96,8 @@ template <class T, class C, bool INPUT, int K> WINDOW_FN void planes_each(const 
     const uint32_t all = count * (uint32_t)(extent[1] * extent[2]);
     for (uint32_t i = threadIdx.x; i < all; i += blockDim.x) {
         const uint32_t row = cuda_quotient(i, by[2]), plane = cuda_quotient(row, by[1]);
-        const int32_t w = (int32_t)(i - row * by[2].value), h = (int32_t)(row - plane * by[1].value);
+        const int32_t w = (int32_t)(i - row * by[2].value),
+                      h = (int32_t)(row - plane * by[1].value);
         const T *from = kept + plane * size;
         const C *weight = weights + plane * taps;
         const C sum = INPUT ? planes_meeting(p, from, weight, h, w)
