@@ -24,12 +24,6 @@ static const ndp_view *from_of(const conv_plan *q)
     return q->kind == CONV_INPUT ? q->grid : q->image;
 }
 
-static int has_two_axes(const conv_plan *q, const ndp_conv *c)
-{
-    return q->image->shape[2] == 1 && q->weight->shape[2] == 1 && q->grid->shape[2] == 1 &&
-           c->before[0] == 0;
-}
-
 /* Rows of windows are of three elements with one of padding, and whole vectors; for the gradient for
  * the image, which is a convolution with the taps turned around, image and grid change places. */
 static int is_three(const conv_plan *q, const ndp_conv *c)
@@ -53,8 +47,9 @@ static int64_t beside_bytes(const conv_plan *q, int64_t channels)
 static int is_beside(const conv_plan *q, const ndp_conv *c)
 {
     const int64_t V = vector_of(q);
-    return has_two_axes(q, c) && q->made->shape[1] % V == 0 && window_is_whole(from_of(q), 1, V) &&
-           window_is_whole(q->made, 1, V) && beside_bytes(q, V) <= BESIDE_BYTES / BESIDE_LANES;
+    return conv_has_two_axes(q, c) && q->made->shape[1] % V == 0 &&
+           window_is_whole(from_of(q), 1, V) && window_is_whole(q->made, 1, V) &&
+           beside_bytes(q, V) <= BESIDE_BYTES / BESIDE_LANES;
 }
 
 /* Forward the library is as fast, where it rounds no sums on the way. */
@@ -66,7 +61,7 @@ static int is_behind(const conv_plan *q)
 /* Windows of three by three. */
 static int is_single(const conv_plan *q, const ndp_conv *c)
 {
-    return has_two_axes(q, c) && q->weight->shape[3] == 3 && q->weight->shape[4] == 3 &&
+    return conv_has_two_axes(q, c) && q->weight->shape[3] == 3 && q->weight->shape[4] == 3 &&
            is_behind(q);
 }
 
@@ -90,8 +85,7 @@ static int is_planes(const conv_plan *q, const ndp_conv *c)
     const ndp_view *v = from_of(q);
     const int64_t steps[5] = {v->shape[1] * plane_elements(v), plane_elements(v), 0, v->shape[4],
                               1};
-    int fits = has_two_axes(q, c) && is_behind(q) &&
-               v->shape[0] * v->shape[1] <= INT32_MAX / PLANES_MOST &&
+    int fits = conv_has_two_axes(q, c) && is_behind(q) && v->shape[0] * v->shape[1] <= INT32_MAX &&
                (q->kind == CONV_FORWARD || (c->dilation[1] == 1 && c->dilation[2] == 1));
     for (int d = 0; d < 5; d++)
         fits = fits && (v->shape[d] == 1 || v->stride[d] == steps[d]);

@@ -60,18 +60,12 @@ static geometry geometry_of(const conv_plan *q, const ndp_conv *c)
     }
 }
 
-static int has_two_axes(const conv_plan *q, const ndp_conv *c)
-{
-    return q->image->shape[2] == 1 && q->weight->shape[2] == 1 && q->grid->shape[2] == 1 &&
-           c->before[0] == 0;
-}
-
 int cuda_conv_is_grouped(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
 {
     const ndp_conv *c = call->params;
     const int32_t dtype = q->made->dtype;
     const int exact = dtype == NDP_F64 || (dtype == NDP_F32 && !(call->mode & NDP_MODE_FAST_MATH));
-    if (c->groups < 2 || c->groups > UINT16_MAX || q->few || !exact || !has_two_axes(q, c) ||
+    if (c->groups < 2 || c->groups > UINT16_MAX || q->few || !exact || !conv_has_two_axes(q, c) ||
         q->co > MOST_CHANNELS || q->ci > MOST_CHANNELS || ndp_view_size(q->image) == 0 ||
         ndp_view_size(q->grid) == 0 ||
         (q->kind == CONV_INPUT && (c->stride[1] != 1 || c->stride[2] != 1)))

@@ -37,6 +37,12 @@ typedef struct {
     int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
 } conv_plan;
 
+static inline int conv_has_two_axes(const conv_plan *q, const ndp_conv *c)
+{
+    return q->image->shape[2] == 1 && q->weight->shape[2] == 1 && q->grid->shape[2] == 1 &&
+           c->before[0] == 0;
+}
+
 /* ---- how operands lie, for products of cuBLASLt ---- */
 static inline int64_t conv_plane(const ndp_view *v)
 {
