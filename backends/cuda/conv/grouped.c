@@ -93,13 +93,12 @@ int32_t cuda_conv_grouped_run(const cuda_kernel *k, ndp_stream *s, const conv_pl
     const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
     const ndp_view *to = q->kind == CONV_INPUT ? q->image : q->grid;
     const int64_t channels = q->kind == CONV_INPUT ? q->co : q->ci;
-    int64_t threads = CONV_THREADS;
+    const int64_t windows = g.tile[0] * g.tile[1];
+    int64_t threads =
+        q->kind == CONV_WEIGHT ? jobs_of(q) * windows : (windows + WINDOWS - 1) / WINDOWS;
     if (q->kind == CONV_INPUT)
         cuda_conv_turn_around(p);
-    if (q->kind != CONV_WEIGHT) {
-        threads = up((g.tile[0] * g.tile[1] + WINDOWS - 1) / WINDOWS, 32);
-        threads = threads < CONV_THREADS ? threads : CONV_THREADS;
-    }
+    threads = threads < CONV_THREADS ? up(threads, 32) : CONV_THREADS;
     for (int d = 0; d < 2; d++) {
         p->tile[d] = (int32_t)g.tile[d];
         p->kept[d] = (int32_t)g.kept[d];
