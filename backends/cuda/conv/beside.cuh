@@ -81,13 +81,14 @@ WINDOW_FN void beside_tile(const cuda_convolving &p)
         C sum[DOWN][ACROSS][V] = {};
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            const bool in_row = (uint32_t)(top + r) < (uint32_t)p.image_extent[1];
+            if ((uint32_t)(top + r) >= (uint32_t)p.image_extent[1])
+                continue;
             const T *line = image + (top + r) * p.image_stride[3];
             neural_vector<T, V> span[SPAN];
 #pragma unroll
             for (int j = 0; j < SPAN; j++) {
                 span[j] = neural_vector<T, V>();
-                if (in_row && (uint32_t)(left + j) < (uint32_t)p.image_extent[2])
+                if ((uint32_t)(left + j) < (uint32_t)p.image_extent[2])
                     span[j] = *(const neural_vector<T, V> *)(line + (left + j) * p.image_stride[4]);
             }
 #pragma unroll

@@ -3,7 +3,12 @@
 #include <string.h>
 #include "conv/plan.h"
 
-enum { BESIDE_LANES = 16, BESIDE_BYTES = 48 << 10, BESIDE_WAVES = 4 /* which load weights once */ };
+enum {
+    BESIDE_LANES = 16,
+    BESIDE_BYTES = 48 << 10,
+    BESIDE_WAVES = 4,
+    BESIDE_TILES = 6 /* waves, which load weights once; of tiles */
+};
 enum { PLANES_BYTES = 12 << 10, PLANES_MOST = 48 << 10, PLANES_BLOCKS = 8 /* of a processor */ };
 enum { NONE, THREE, PLANES, SINGLE, BESIDE }; /* ways of single channels */
 
@@ -200,7 +205,7 @@ static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *
     window_launch l = walk_of(k, q, p, function, rows, 2);
     l.items = made[1] / channels;
     l.most_lanes = BESIDE_LANES;
-    l.waves = BESIDE_WAVES;
+    l.waves = tiles ? BESIDE_TILES : BESIDE_WAVES;
     l.bytes_a_lane = (uint32_t)beside_bytes(q, channels);
     return window_run(k, s, &l, p);
 }
