@@ -65,25 +65,24 @@ WINDOW_FN void beside_save(const cuda_convolving &p, T *to, int32_t channel, C (
     neural_store<T, V>(to, 0, sum);
 }
 
-/* DOWN by ACROSS windows of three by three elements, STEP apart, so that they share elements; a row of the
- * walk is (image, tile across, tile down). */
-template <class T, int V, class C, int STEP, int ACROSS, int DOWN>
+/* ACROSS windows side by side whose rows are of KERNEL elements, STEP apart; a row of the walk is (image,
+ * tile, h), so that the windows of a block lie below each other and share elements. */
+template <class T, int V, class C, int KERNEL, int STEP, int ACROSS>
 WINDOW_FN void beside_tile(const cuda_convolving &p)
 {
-    constexpr int SPAN = (ACROSS - 1) * STEP + 3, ROWS = (DOWN - 1) * STEP + 3;
+    constexpr int SPAN = (ACROSS - 1) * STEP + KERNEL;
     beside_each<T, V, C>(p, [&](uint32_t row, int32_t channel, const C *weights) {
         int32_t at[3];
         window_split<2>(p.walk, row, at);
         const int32_t first = at[1] * ACROSS, left = first * STEP - p.before[2];
-        const int32_t upper = at[2] * DOWN, top = upper * STEP - p.before[1];
         const int32_t apart = (int32_t)p.walk.lanes * V;
         const T *image = (const T *)p.image + at[0] * p.image_stride[0] + channel;
-        C sum[DOWN][ACROSS][V] = {};
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            if ((uint32_t)(top + r) >= (uint32_t)p.image_extent[1])
+        C sum[ACROSS][V] = {};
+        for (int32_t r = 0; r < p.kernel[1]; r++) {
+            int32_t h;
+            if (!conv_meets_along(p, 1, at[2], r, &h))
                 continue;
-            const T *line = image + (top + r) * p.image_stride[3];
+            const T *line = image + h * p.image_stride[3];
             neural_vector<T, V> span[SPAN];
 #pragma unroll
             for (int j = 0; j < SPAN; j++) {
@@ -92,31 +91,22 @@ WINDOW_FN void beside_tile(const cuda_convolving &p)
                     span[j] = *(const neural_vector<T, V> *)(line + (left + j) * p.image_stride[4]);
             }
 #pragma unroll
-            for (int d = 0; d < DOWN; d++)
+            for (int t = 0; t < KERNEL; t++) {
+                C share[V];
+                neural_load<C, V>(weights + (r * KERNEL + t) * apart, 0, share);
 #pragma unroll
-                for (int t = 0; t < 3; t++) {
-                    const int tap = (r - d * STEP) * 3 + t;
-                    C share[V];
-                    if (tap < t || tap > 6 + t)
-                        continue;
-                    neural_load<C, V>(weights + tap * apart, 0, share);
+                for (int a = 0; a < ACROSS; a++)
 #pragma unroll
-                    for (int a = 0; a < ACROSS; a++)
-#pragma unroll
-                        for (int k = 0; k < V; k++)
-                            sum[d][a][k] = neural_fma(
-                                share[k], neural_widen(span[a * STEP + t].at[k]), sum[d][a][k]);
-                }
+                    for (int k = 0; k < V; k++)
+                        sum[a][k] =
+                            neural_fma(share[k], neural_widen(span[a * STEP + t].at[k]), sum[a][k]);
+            }
         }
-        T *to = (T *)p.grid + at[0] * p.grid_stride[0] + channel;
+        T *to = (T *)p.grid + at[0] * p.grid_stride[0] + channel + at[2] * p.grid_stride[3];
 #pragma unroll
-        for (int d = 0; d < DOWN; d++)
-#pragma unroll
-            for (int a = 0; a < ACROSS; a++)
-                if (upper + d < p.grid_extent[1] && first + a < p.grid_extent[2])
-                    beside_save<T, V>(
-                        p, to + (upper + d) * p.grid_stride[3] + (first + a) * p.grid_stride[4],
-                        channel, sum[d][a]);
+        for (int a = 0; a < ACROSS; a++)
+            if (first + a < p.grid_extent[2])
+                beside_save<T, V>(p, to + (first + a) * p.grid_stride[4], channel, sum[a]);
     });
 }
 

@@ -6,10 +6,8 @@
 #include "pool/pool.h"
 
 enum { CONV_TILE = 64, CONV_DEPTH = 16, CONV_THREADS = 256, CONV_MOST_SPLITS = 256 };
-/* Windows of a thread where channels lie side by side, without a step and with one, and channels. */
-enum { CONV_ACROSS = 4, CONV_ACROSS_TWO = 2, CONV_DOWN = 2 };
-#define CONV_CHANNELS(type) ((int)sizeof(type) == 8 ? 2 : 4)
-enum { CONV_MADE = 8 }; /* channels that a thread sums, of groups of some */
+enum { CONV_ACROSS = 4 }; /* windows of a thread where channels lie side by side */
+enum { CONV_MADE = 8 };   /* channels that a thread sums, of groups of some */
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 
 typedef struct {

@@ -6,7 +6,7 @@
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
-enum { VECTOR = 16 / sizeof(T), BESIDE_BLOCKS = sizeof(T) == 8 ? 2 : 3 /* of a processor */ };
+enum { VECTOR = 16 / sizeof(T) };
 
 /* An element of the grid, or (INPUT) of the image. */
 template <bool INPUT> WINDOW_FN void direct(const cuda_convolving &p)
@@ -188,13 +188,12 @@ WINDOW_FN void spread(const cuda_convolving &p)
     });
 }
 
-#define CONV_KERNEL_OF(name, blocks, ...)                              \
-    extern "C" __global__ void __launch_bounds__(CONV_THREADS, blocks) \
-        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)   \
-    {                                                                  \
-        __VA_ARGS__(p);                                                \
+#define CONV_KERNEL(name, ...)                                       \
+    extern "C" __global__ void __launch_bounds__(CONV_THREADS, 2)    \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p) \
+    {                                                                \
+        __VA_ARGS__(p);                                              \
     }
-#define CONV_KERNEL(name, ...) CONV_KERNEL_OF(name, 2, __VA_ARGS__)
 CONV_KERNEL(depthwise_forward, direct<false>)
 CONV_KERNEL(depthwise_input, direct<true>)
 CONV_KERNEL(depthwise_three, three<1>)
@@ -208,10 +207,8 @@ CONV_KERNEL(depthwise_weight, weigh)
 CONV_KERNEL(conv_spread, spread)
 CONV_KERNEL(conv_finish_grid, finish<false>)
 CONV_KERNEL(conv_finish_image, finish<true>)
-CONV_KERNEL_OF(beside_three, BESIDE_BLOCKS,
-               beside_tile<T, CONV_CHANNELS(T), C, 1, CONV_ACROSS, CONV_DOWN>)
-CONV_KERNEL_OF(beside_three_two, BESIDE_BLOCKS,
-               beside_tile<T, CONV_CHANNELS(T), C, 2, CONV_ACROSS_TWO, CONV_DOWN>)
+CONV_KERNEL(beside_three, beside_tile<T, VECTOR, C, 3, 1, CONV_ACROSS>)
+CONV_KERNEL(beside_three_two, beside_tile<T, VECTOR, C, 3, 2, CONV_ACROSS>)
 CONV_KERNEL(beside_any, beside_one<T, VECTOR, C, false>)
 CONV_KERNEL(beside_any_input, beside_one<T, VECTOR, C, true>)
 CONV_KERNEL(beside_met_input, beside_met<T, VECTOR, C>)

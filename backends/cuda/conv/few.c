@@ -3,12 +3,7 @@
 #include <string.h>
 #include "conv/plan.h"
 
-enum {
-    BESIDE_LANES = 16,
-    BESIDE_BYTES = 48 << 10,
-    BESIDE_WAVES = 4,
-    BESIDE_TILES = 6 /* waves, which load weights once; of tiles */
-};
+enum { BESIDE_LANES = 16, BESIDE_BYTES = 48 << 10, BESIDE_WAVES = 4 /* which load weights once */ };
 enum { PLANES_BYTES = 12 << 10, PLANES_MOST = 48 << 10, PLANES_BLOCKS = 8 /* of a processor */ };
 enum { NONE, THREE, PLANES, SINGLE, BESIDE }; /* ways of single channels */
 
@@ -41,11 +36,10 @@ static int is_three(const conv_plan *q, const ndp_conv *c)
            window_is_whole(q->made, 4, V) && (q->kind != CONV_INPUT || steps_of_one(c));
 }
 
-/* Bytes of shared memory for each lane, which sums so many channels. */
-static int64_t beside_bytes(const conv_plan *q, int64_t channels)
+static int64_t beside_bytes(const conv_plan *q)
 {
-    const int64_t sum = ndp_dtype_size(q->made->dtype) == 8 ? 8 : 4;
-    return q->weight->shape[3] * q->weight->shape[4] * channels * sum;
+    const int64_t size = ndp_dtype_size(q->made->dtype), sum = size == 8 ? 8 : 4;
+    return q->weight->shape[3] * q->weight->shape[4] * vector_of(q) * sum; /* for each lane */
 }
 
 /* Channels lie side by side, in whole vectors, and a block's weights have room. */
@@ -54,7 +48,7 @@ static int is_beside(const conv_plan *q, const ndp_conv *c)
     const int64_t V = vector_of(q);
     return conv_has_two_axes(q, c) && q->made->shape[1] % V == 0 &&
            window_is_whole(from_of(q), 1, V) && window_is_whole(q->made, 1, V) &&
-           beside_bytes(q, V) <= BESIDE_BYTES / BESIDE_LANES;
+           beside_bytes(q) <= BESIDE_BYTES / BESIDE_LANES;
 }
 
 /* Forward the library is as fast, where it rounds no sums on the way. */
@@ -186,27 +180,22 @@ static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *
                           cuda_convolving *p, const ndp_conv *c)
 {
     const int64_t *made = q->made->shape;
-    const int turns = q->kind == CONV_INPUT && steps_of_one(c), one = p->stride[2] == 1;
-    const int tiles = (turns || q->kind == CONV_FORWARD) && p->kernel[1] == 3 &&
-                      p->kernel[2] == 3 && p->dilation[1] == 1 && p->dilation[2] == 1 &&
-                      p->stride[1] == p->stride[2] && p->stride[2] <= 2;
-    const int64_t across = one ? CONV_ACROSS : CONV_ACROSS_TWO;
-    const int64_t channels =
-        tiles ? (q->made->dtype == NDP_F64 ? CONV_CHANNELS(double) : CONV_CHANNELS(float))
-              : vector_of(q);
-    const int64_t rows[2] = {tiles ? (made[4] + across - 1) / across : made[3],
-                             tiles ? (made[3] + CONV_DOWN - 1) / CONV_DOWN : made[4]};
+    const int turns = q->kind == CONV_INPUT && steps_of_one(c);
+    const int tiles = (turns || q->kind == CONV_FORWARD) && p->kernel[2] == 3 &&
+                      p->dilation[2] == 1 && p->stride[2] <= 2;
+    const int64_t rows[2] = {tiles ? (made[4] + CONV_ACROSS - 1) / CONV_ACROSS : made[3],
+                             tiles ? made[3] : made[4]};
     const int met = q->kind == CONV_INPUT && p->dilation[1] == 1 && p->dilation[2] == 1;
-    const int function = !tiles ? (met ? CONV_BESIDE_MET : CONV_BESIDE_ANY)
-                         : one  ? CONV_BESIDE_THREE
-                                : CONV_BESIDE_THREE_TWO;
+    const int function = !tiles              ? (met ? CONV_BESIDE_MET : CONV_BESIDE_ANY)
+                         : p->stride[2] == 1 ? CONV_BESIDE_THREE
+                                             : CONV_BESIDE_THREE_TWO;
     if (turns && tiles)
         cuda_conv_turn_around(p);
     window_launch l = walk_of(k, q, p, function, rows, 2);
-    l.items = made[1] / channels;
+    l.items = made[1] / vector_of(q);
     l.most_lanes = BESIDE_LANES;
-    l.waves = tiles ? BESIDE_TILES : BESIDE_WAVES;
-    l.bytes_a_lane = (uint32_t)beside_bytes(q, channels);
+    l.waves = BESIDE_WAVES;
+    l.bytes_a_lane = (uint32_t)beside_bytes(q);
     return window_run(k, s, &l, p);
 }
 
