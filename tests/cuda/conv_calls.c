@@ -24,6 +24,8 @@ static void random_axis(trial *t, int d, int three)
 {
     t->kernel[d] = three ? 3 : 1 + below(3);
     t->stride[d] = three && t->kind == INPUT ? 1 : 1 + (below(three ? 3 : 2) > 0);
+    if (three && d == 2 && t->lead < 2 && below(4))
+        t->stride[d] = t->stride[1];
     t->dilation[d] = three ? 1 : 1 + below(2);
     t->padding[d] = three ? 1 : below(3);
     const int64_t reach = t->dilation[d] * (t->kernel[d] - 1) + 1;
@@ -46,37 +48,49 @@ static void point_axis(trial *t, int d)
     t->image[d] = t->grid[d] = d == 2 ? 8 * (1 + below(2)) : 2 + below(4);
 }
 
+/* As many as windows are unfolded for, or more in each of some groups. */
+static void more_channels(trial *t, int kind, int wide, int turn)
+{
+    t->dtype = below(2) ? ND_F32 : ND_F64;
+    t->o.groups = wide ? 1 : 2 + below(2);
+    t->co = wide ? (kind == FORWARD ? 128 : 64) + below(8)
+                 : t->o.groups * (turn & 1 ? 8 : 4 + below(10));
+    t->ci = wide ? (turn & 1 ? 4 : 3) : t->o.groups * (turn & 1 ? 4 : 1 + below(10));
+    t->lead = t->lead ? t->lead : 1;
+    t->n = 1 + below(2);
+}
+
 static void random_trial(trial *t, int kind)
 {
-    static int cycle[KINDS]; /* of depthwise ones */
-    static int turn;         /* of wide ones, which take layouts and vectors by turns */
+    static int cycle[KINDS];    /* of depthwise ones */
+    static int turns[KINDS][2]; /* of wide ones and groups, for layouts and vectors */
     static const nd_dtype dtypes[3] = {ND_F32, ND_F64, ND_BF16};
     const int point = below(4) == 0, depthwise = !point && below(2);
+    const int round = cycle[kind] / 5;
     const int way =
-        depthwise ? cycle[kind]++ % 4 : -1; /* single channels in planes, in odd rows of halves, */
+        depthwise ? cycle[kind]++ % 5 : -1; /* single channels in planes, in odd rows of halves, */
     const int three = way == 0 || way == 2 ? 1 : way == 1 ? 2 : 0;
-    const int beside = way == 2 || (way == 3 && below(2));  /* in whole vectors, or a few */
-    const int wide = !point && !depthwise && below(3) == 0; /* whose windows are unfolded */
+    const int beside = way == 2 || (way == 3 && round % 2 == 0); /* in whole vectors, or a few */
+    const int wide = !point && !depthwise && below(2);           /* whose windows are unfolded */
     *t = (trial){.kind = kind, .dtype = dtypes[below(3)], .n = 1 + below(2), .lead = (int)below(3)};
     t->o.groups = depthwise ? 2 + below(3) : point ? 1 : 1 + below(2);
     t->co = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(below(5) ? 6 : 80));
     t->ci = t->o.groups * (three ? 1 : depthwise ? 1 + below(3) : 1 + below(6));
-    if (three == 2) {
+    const int whole = way == 4; /* planes of windows of any size */
+    if (three == 2 || whole) {
         t->dtype = ND_BF16;
         t->lead = 1;
     }
-    if (wide) {
-        turn++;
-        t->dtype = dtypes[below(2)];
-        t->o.groups = 1;
-        t->co = (kind == FORWARD ? 128 : 64) + below(8);
-        t->ci = turn & 1 ? 4 : 3;
-        t->lead = t->lead ? t->lead : 1;
-        t->n = 1;
-    }
+    if (whole)
+        t->co = t->ci = t->o.groups;
+    const int scattered = three == 2 && round % 2; /* planes do not follow each other */
+    const int some = !point && !depthwise && !wide && below(3) > 0;
+    const int turn = wide || some ? turns[kind][some]++ : 0;
+    if (wide || some)
+        more_channels(t, kind, wide, turn);
     if (beside) {
         t->ci = t->co = t->o.groups = 8 * (1 + below(2));
-        t->lead = t->lead ? t->lead : 1;
+        t->lead = t->lead == 2 && !three ? 2 : 1;
     }
     t->bias = kind <= TRANSPOSED && below(2);
     t->o.padding_mode =
@@ -97,15 +111,17 @@ static void random_trial(trial *t, int kind)
         w[to] = t->kernel[d];
         y[to] = t->grid[d];
     }
-    const int last = beside || (wide && turn & 2),
-              alike = last || three || below(4) < (three || wide ? 3 : 2);
+    const int gaps = wide && turn % 4 == 2 && (turn / 4 + (kind == WEIGHT)) % 2 == 0;
+    const int last = beside || ((wide || some) && turn & 2),
+              alike = last || three || whole || below(4) < (wide || some ? 3 : 2);
     form *const f[3] = {&t->x, &t->w, &t->y};
     const int64_t *const shape[3] = {x, w, y};
     for (int i = 0; i < 3; i++)
         *f[i] = form_of(t->dtype, 5 - t->lead, shape[i],
-                        last    ? BESIDE
-                        : alike ? PLANES
-                                : (int)below(LAYOUTS));
+                        scattered || (i == 0 && gaps) ? GAPS
+                        : last                        ? BESIDE
+                        : alike                       ? PLANES
+                                                      : (int)below(LAYOUTS));
     t->b = form_of(t->dtype, 1, kind == TRANSPOSED ? &t->ci : &t->co, PLANES);
 }
 
@@ -231,7 +247,7 @@ static void with(int what)
 static void own_kernels(void)
 {
     with(NO_CUDNN | NO_BLASLT);
-    if (trials == TRIALS && !has_text(answer, "idle: 7 unfold_beside_F32 conv_finish_image_F32\n",
+    if (trials == TRIALS && !has_text(answer, "idle: 8 unfold_beside_F32 conv_finish_image_F32\n",
                                       "each kernel was run"))
         diag("%s", answer);
 }

@@ -7,6 +7,8 @@
 #include "tests/cuda/emulate_types.h"
 #define CONV_SHARED(name) unsigned char *const name = (unsigned char *)emulated_shared
 #include "conv/beside.cuh"
+#include "conv/grouped.cuh"
+#include "conv/planes.cuh"
 
 #define KERNELS_OF_DTYPE "tests/cuda/stub_conv_kernels.h"
 #define CUDA_DTYPE F32
@@ -46,14 +48,16 @@ struct kernel {
 /* Those that run beside libraries come first. */
 const kernel kernels[] = {
     OF(unfold_beside, cuda_unfolding) OF(unfold_beside_vectors, cuda_unfolding)
-        OF(fold_beside, cuda_unfolding) OF(fold_beside_vectors, cuda_unfolding)
-            OF(fold_vectors, cuda_unfolding) EACH(conv_finish_grid) EACH(conv_finish_image)
-                EACH(conv_forward) EACH(conv_input) EACH(conv_weight) EACH(conv_splits)
-                    EACH(depthwise_forward) EACH(depthwise_input) EACH(depthwise_three)
-                        EACH(depthwise_three_two) EACH(depthwise_single)
-                            EACH(depthwise_single_input) EACH(depthwise_weight) EACH(beside_three)
-                                EACH(beside_three_two) EACH(beside_any) EACH(beside_any_input)
-                                    EACH(beside_met_input)};
+        OF(unfold_runs, cuda_unfolding) OF(fold_beside, cuda_unfolding)
+            OF(fold_beside_vectors, cuda_unfolding) EACH(conv_spread) EACH(conv_finish_grid)
+                EACH(conv_finish_image) EACH(conv_forward) EACH(conv_input) EACH(conv_weight)
+                    EACH(conv_splits) EACH(grouped_windows) EACH(grouped_gradient)
+                        EACH(depthwise_forward) EACH(depthwise_input) EACH(depthwise_three)
+                            EACH(depthwise_three_two) EACH(depthwise_single)
+                                EACH(depthwise_single_input) EACH(planes_three) EACH(planes_any)
+                                    EACH(planes_met) EACH(depthwise_weight) EACH(beside_three)
+                                        EACH(beside_three_two) EACH(beside_any)
+                                            EACH(beside_any_input) EACH(beside_met_input)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 int runs[COUNT];
 } // namespace

@@ -72,7 +72,8 @@ const kernel kernels[] = {
     EACH(resample_back_box, cuda_resampling)                                               /* */
     EACH(resample_back_linear_twice, cuda_resampling)                                      /* */
     EACH(unfold_any, cuda_unfolding) EACH(unfold_vectors, cuda_unfolding)                  /* */
-    EACH(fold_any, cuda_unfolding)};
+    EACH(fold_any, cuda_unfolding) EACH(fold_vectors, cuda_unfolding)
+        EACH(unfold_pairs, cuda_unfolding) EACH(fold_pairs, cuda_unfolding)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 int runs[COUNT];
 } // namespace

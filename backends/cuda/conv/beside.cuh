@@ -5,10 +5,6 @@
 #define NDOCK_CUDA_CONV_BESIDE_CUH
 #include "conv/conv.cuh"
 
-#ifndef CONV_SHARED /* tests on a host have memory of their own */
-#define CONV_SHARED(name) extern __shared__ __align__(32) unsigned char name[]
-#endif
-
 /* The weights of `count` channels from `channel` on, tap by tap, in the dtype of sums; flip: the last tap
  * comes first. */
 template <class T, class C>
@@ -114,24 +110,14 @@ WINDOW_FN void beside_tile(const cuda_convolving &p)
     });
 }
 
-/* Along axis d: the windows that meet element e, without dilation: from tap *tap of window *window on, a
- * stride further and a window back each time. */
-WINDOW_FN void beside_first(const cuda_convolving &p, int d, int32_t e, int32_t *tap,
-                            int32_t *window)
-{
-    const int32_t at = e + p.before[d];
-    *window = (int32_t)cuda_quotient((uint32_t)at, p.step[d]);
-    *tap = at - *window * p.stride[d];
-}
-
 /* An element of the image, by the windows that meet it, without dilation; rows are (image, h, w). */
 template <class T, int V, class C> WINDOW_FN void beside_met(const cuda_convolving &p)
 {
     beside_each<T, V, C>(p, [&](uint32_t row, int32_t channel, const C *weights) {
         int32_t at[3], tap[2], window[2];
         window_split<2>(p.walk, row, at);
-        beside_first(p, 1, at[1], &tap[0], &window[0]);
-        beside_first(p, 2, at[2], &tap[1], &window[1]);
+        conv_first_met(p, 1, at[1], &tap[0], &window[0]);
+        conv_first_met(p, 2, at[2], &tap[1], &window[1]);
         const T *grid = (const T *)p.grid + at[0] * p.grid_stride[0] + channel;
         C sum[V] = {};
         for (int32_t i = tap[0], h = window[0]; i < p.kernel[1] && h >= 0; i += p.stride[1], h--) {

@@ -7,7 +7,8 @@
 #include "conv/pointwise.h"
 #include "conv/unfolded.h"
 
-enum { FEW = 4 }; /* channels of a group on either side, below which there is no product */
+enum { WHOLE = 8 }; /* channels of narrow numbers that tensor cores take at once */
+enum { FEW = 4 };   /* channels of a group on either side, below which there is no product */
 
 static int64_t product(const int64_t v[3])
 {
@@ -48,7 +49,7 @@ static conv_plan plan_of(const ndp_call *call, const ndp_dev *dev)
               ? q.grid->shape[0] * product(q.grid->shape + 2)
               : (q.kind == CONV_INPUT ? q.co : q.ci) * product(q.weight->shape + 2);
     q.part = q.k;
-    if (q.kind == CONV_WEIGHT && !q.few)
+    if (!cuda_conv_is_grouped(&q, call, dev) && q.kind == CONV_WEIGHT && !q.few)
         plan_splits(&q, dev);
     return q;
 }
@@ -71,8 +72,9 @@ static int cudnn_takes(ndp_dev *dev, const conv_plan *q, const ndp_call *call, c
                        uint64_t *nbytes)
 {
     *nbytes = 0;
-    /* Of single channels its engines round sums of narrow numbers on the way. */
-    if (q->few && q->kind != CONV_WEIGHT && ndp_dtype_size(q->made->dtype) == 2)
+    /* Of groups too small for tensor cores its engines round sums of narrow numbers on the way. */
+    if (((const ndp_conv *)call->params)->groups > 1 && (q->co < WHOLE || q->ci < WHOLE) &&
+        q->kind != CONV_WEIGHT && ndp_dtype_size(q->made->dtype) == 2)
         return 0;
     return !cuda_conv_is_single(q, call->params) &&
            cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
@@ -88,7 +90,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     conv_unfolded windows;
     cudnn_key key;
     uint64_t nbytes = 0;
-    if (ndp_view_size(q.made) == 0)
+    if (ndp_view_size(q.made) == 0 || q.grouped)
         return own;
     if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
         nbytes = product.sums + product.work;
@@ -196,7 +198,7 @@ static int32_t need(const ndp_call *call, const room *r, uint64_t nbytes)
                             cuda_op_name(call->op));
 }
 
-/* By matrix products of cuBLASLt. *served 0: it has none that suits. */
+/* By matrix products of cuBLASLt. *served 0: it has none that suits; 2: bias and epilogue are done. */
 static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                                cuda_convolving *p, const ndp_call *call, const room *r, int *served)
 {
@@ -213,15 +215,31 @@ static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_p
         if (status == NDP_OK)
             status = cuda_conv_pointwise_run(k->dev, s, &one, r->at);
     } else if (cuda_conv_unfolded(&windows, k->dev, call, q)) {
-        sums = windows.sums;
+        sums = windows.joint ? 0 : windows.sums;
         images = windows.key.batch;
         status = need(call, r, windows.sums + windows.columns + windows.work);
         if (status == NDP_OK)
             status = cuda_conv_unfolded_run(k, s, &windows, p, r->at);
+        if (status == NDP_OK && windows.joint) {
+            p->partial = r->at;
+            status = cuda_conv_spread(k, s, q, p);
+            *served = 2;
+        }
     } else {
         *served = 0;
     }
     return status == NDP_OK && sums ? add_up(k, s, q, p, r->at, images) : status;
+}
+
+static int32_t run_grouped(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                           cuda_convolving *p, const ndp_call *call, const room *r)
+{
+    int32_t status = need(call, r, own_scratch(q));
+    p->partial = r->at;
+    if (status == NDP_OK)
+        status = cuda_conv_grouped_run(k, s, q, p);
+    return status == NDP_OK && q->kind == CONV_WEIGHT ? add_up(k, s, q, p, r->at, q->splits)
+                                                      : status;
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -238,9 +256,11 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (ndp_view_size(q.made) == 0)
         return NDP_OK;
     int32_t status = params_of(&p, &q, call);
+    if (status == NDP_OK && q.grouped)
+        return run_grouped(k, s, &q, &p, call, &r);
     if (status == NDP_OK)
         status = run_by_products(k, s, &q, &p, call, &r, &served);
-    if (status != NDP_OK)
+    if (status != NDP_OK || served == 2)
         return status;
     if (!served && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
         cudnn_takes(k->dev, &q, call, &key, &nbytes))
@@ -265,6 +285,11 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                      &k->function[CONV_PRODUCT]);
     if (status == NDP_OK)
         status = window_function(k, "conv", dtype, "conv_splits", &k->function[CONV_SPLITS]);
+    if (status == NDP_OK)
+        status =
+            window_function(k, "conv", dtype,
+                            like->op == NDP_OP_conv_weight ? "grouped_gradient" : "grouped_windows",
+                            &k->function[CONV_GROUPED]);
     if (status == NDP_OK && (dtype == NDP_F32 || dtype == NDP_F64))
         status = cuda_conv_unfolded_make(k, dtype);
     return status == NDP_OK ? cuda_conv_few_make(k, like->op, dtype) : status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Convolutions and their gradients as products of matrices of which none is in memory: a block sums a
  * tile of the result, and takes what it needs from the operands as it goes. */
-#include "conv/conv.cuh"
+#include "conv/grouped.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
@@ -166,3 +166,5 @@ CONV_KERNEL(conv_forward, multiply<CONV_FORWARD>)
 CONV_KERNEL(conv_input, multiply<CONV_INPUT>)
 CONV_KERNEL(conv_weight, multiply<CONV_WEIGHT>)
 CONV_KERNEL(conv_splits, add_splits)
+CONV_KERNEL(grouped_windows, grouped_windows<T, C>)
+CONV_KERNEL(grouped_gradient, grouped_gradient<T, C>)

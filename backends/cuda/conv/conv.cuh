@@ -6,6 +6,10 @@
 #include "conv/conv.h"
 #include "pool/window.cuh"
 
+#ifndef CONV_SHARED /* tests on a host have memory of their own */
+#define CONV_SHARED(name) extern __shared__ __align__(32) unsigned char name[]
+#endif
+
 typedef struct {
     int32_t outer, at[3];
 } conv_place;
@@ -49,7 +53,17 @@ WINDOW_FN bool conv_met_along(const cuda_convolving &p, int d, int32_t e, int32_
     return at >= 0 && *window * p.stride[d] == at && *window < p.grid_extent[d];
 }
 
-/* The same along all axes. */
+/* Along axis d: the windows that meet element e, without dilation: from tap *tap of window *window on, a
+ * stride further and a window back each time. */
+WINDOW_FN void conv_first_met(const cuda_convolving &p, int d, int32_t e, int32_t *tap,
+                              int32_t *window)
+{
+    const int32_t at = e + p.before[d];
+    *window = (int32_t)cuda_quotient((uint32_t)at, p.step[d]);
+    *tap = at - *window * p.stride[d];
+}
+
+/* As conv_meets_along and conv_met_along, along all axes. */
 WINDOW_FN bool conv_meets(const cuda_convolving &p, const int32_t (&window)[3],
                           const int32_t (&tap)[3], int32_t (&e)[3])
 {

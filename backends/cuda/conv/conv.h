@@ -7,6 +7,7 @@
 
 enum { CONV_TILE = 64, CONV_DEPTH = 16, CONV_THREADS = 256, CONV_MOST_SPLITS = 256 };
 enum { CONV_ACROSS = 4 }; /* windows of a thread where channels lie side by side */
+enum { CONV_MADE = 8 };   /* channels that a thread sums, of groups of some */
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 
 typedef struct {
@@ -19,6 +20,16 @@ typedef struct {
     int64_t m, n, k, part;            /* of a group's product; k of a split */
     cuda_divisor by_image[3], by_grid[3], by_kernel[3], step[3], tiles_m, by_co, by_ci;
     window_walk walk;
+    uint32_t planes,
+        all_planes;      /* kept by a block at once, as single channels in planes are; of all */
+    uint32_t weights_at; /* bytes to their weights in shared memory */
+    int32_t whole;       /* they begin at vectors; of groups: CONV_MADE channels of the grid do */
+    /* Of groups: windows of a tile and elements kept for them (rows, columns), whether four channels of
+     * image and grid are vectors, and tiles (down, across, of all images). */
+    int32_t tile[2], kept[2], fours[2];
+    uint32_t tiles;
+    cuda_divisor by_tiles[2], by_column;
+    cuda_divisor by_channel; /* by channels of all groups */
 } cuda_convolving;
 
 #endif

@@ -2,6 +2,7 @@
  * Convolutions of groups of few channels, and their gradients: each element is summed by a thread, for
  * rows of windows of three elements from vectors of the image; and what follows another's sums. */
 #include "conv/beside.cuh"
+#include "conv/planes.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
@@ -171,6 +172,22 @@ template <bool INPUT> WINDOW_FN void finish(const cuda_convolving &p)
     });
 }
 
+/* The grid from sums that have a line of p.part windows for each channel; bias and epilogue. */
+WINDOW_FN void spread(const cuda_convolving &p)
+{
+    const int32_t width = p.grid_extent[2];
+    const int64_t plane = (int64_t)p.grid_extent[0] * p.grid_extent[1] * width;
+    window_each(p.walk, [&](uint32_t row, uint32_t item) {
+        int32_t at[4];
+        window_split<3>(p.walk, row, at);
+        const int32_t here[3] = {at[2], at[3], (int32_t)item};
+        const C *from = (const C *)p.partial + at[1] * p.part + at[0] * plane +
+                        (int64_t)(at[2] * p.grid_extent[1] + at[3]) * width;
+        neural_narrow((T *)p.grid + conv_offset(p.grid_stride, at[0], at[1], here),
+                      conv_finished<T>(p, from[item], at[1]));
+    });
+}
+
 #define CONV_KERNEL(name, ...)                                       \
     extern "C" __global__ void __launch_bounds__(CONV_THREADS, 2)    \
         WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p) \
@@ -183,7 +200,11 @@ CONV_KERNEL(depthwise_three, three<1>)
 CONV_KERNEL(depthwise_three_two, three<2>)
 CONV_KERNEL(depthwise_single, single<false>)
 CONV_KERNEL(depthwise_single_input, single<true>)
+CONV_KERNEL(planes_three, planes_each<T, C, false, 3>)
+CONV_KERNEL(planes_any, planes_each<T, C, false, 0>)
+CONV_KERNEL(planes_met, planes_each<T, C, true, 0>)
 CONV_KERNEL(depthwise_weight, weigh)
+CONV_KERNEL(conv_spread, spread)
 CONV_KERNEL(conv_finish_grid, finish<false>)
 CONV_KERNEL(conv_finish_image, finish<true>)
 CONV_KERNEL(beside_three, beside_tile<T, VECTOR, C, 3, 1, CONV_ACROSS>)

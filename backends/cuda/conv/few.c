@@ -4,7 +4,8 @@
 #include "conv/plan.h"
 
 enum { BESIDE_LANES = 16, BESIDE_BYTES = 48 << 10, BESIDE_WAVES = 4 /* which load weights once */ };
-enum { NONE, THREE, SINGLE, BESIDE }; /* ways of single channels */
+enum { PLANES_BYTES = 12 << 10, PLANES_MOST = 48 << 10, PLANES_BLOCKS = 8 /* of a processor */ };
+enum { NONE, THREE, PLANES, SINGLE, BESIDE }; /* ways of single channels */
 
 static int steps_of_one(const ndp_conv *c)
 {
@@ -21,12 +22,6 @@ static int64_t vector_of(const conv_plan *q)
 static const ndp_view *from_of(const conv_plan *q)
 {
     return q->kind == CONV_INPUT ? q->grid : q->image;
-}
-
-static int has_two_axes(const conv_plan *q, const ndp_conv *c)
-{
-    return q->image->shape[2] == 1 && q->weight->shape[2] == 1 && q->grid->shape[2] == 1 &&
-           c->before[0] == 0;
 }
 
 /* Rows of windows are of three elements with one of padding, and whole vectors; for the gradient for
@@ -51,22 +46,60 @@ static int64_t beside_bytes(const conv_plan *q)
 static int is_beside(const conv_plan *q, const ndp_conv *c)
 {
     const int64_t V = vector_of(q);
-    return has_two_axes(q, c) && q->made->shape[1] % V == 0 && window_is_whole(from_of(q), 1, V) &&
-           window_is_whole(q->made, 1, V) && beside_bytes(q) <= BESIDE_BYTES / BESIDE_LANES;
+    return conv_has_two_axes(q, c) && q->made->shape[1] % V == 0 &&
+           window_is_whole(from_of(q), 1, V) && window_is_whole(q->made, 1, V) &&
+           beside_bytes(q) <= BESIDE_BYTES / BESIDE_LANES;
 }
 
-/* Windows of three by three: forward the library is as fast, where it rounds no sums on the way. */
+/* Forward the library is as fast, where it rounds no sums on the way. */
+static int is_behind(const conv_plan *q)
+{
+    return q->kind == CONV_INPUT || ndp_dtype_size(q->made->dtype) == 2;
+}
+
+/* Windows of three by three. */
 static int is_single(const conv_plan *q, const ndp_conv *c)
 {
-    return has_two_axes(q, c) && q->weight->shape[3] == 3 && q->weight->shape[4] == 3 &&
-           (q->kind == CONV_INPUT || ndp_dtype_size(q->made->dtype) == 2);
+    return conv_has_two_axes(q, c) && q->weight->shape[3] == 3 && q->weight->shape[4] == 3 &&
+           is_behind(q);
+}
+
+static int64_t plane_elements(const ndp_view *v)
+{
+    return v->shape[3] * v->shape[4];
+}
+
+/* Bytes of shared memory for n planes, up to the weights (n of taps each) or with them. */
+static int64_t planes_bytes(const conv_plan *q, int64_t n, int with_weights)
+{
+    const int64_t size = ndp_dtype_size(q->made->dtype), sum = size == 8 ? 8 : 4;
+    const int64_t planes = (n * plane_elements(from_of(q)) * size + 15) / 16 * 16;
+    return planes + (with_weights ? n * plane_elements(q->weight) * sum : 0);
+}
+
+/* Planes lie one behind the other, and one of them has room; windows that meet an element are found
+ * without dilation. */
+static int is_planes(const conv_plan *q, const ndp_conv *c)
+{
+    const ndp_view *v = from_of(q);
+    const int64_t steps[5] = {v->shape[1] * plane_elements(v), plane_elements(v), 0, v->shape[4],
+                              1};
+    int fits = conv_has_two_axes(q, c) && is_behind(q) && v->shape[0] * v->shape[1] <= INT32_MAX &&
+               (q->kind == CONV_FORWARD || (c->dilation[1] == 1 && c->dilation[2] == 1));
+    for (int d = 0; d < 5; d++)
+        fits = fits && (v->shape[d] == 1 || v->stride[d] == steps[d]);
+    return fits && planes_bytes(q, 1, 1) <= PLANES_MOST;
 }
 
 static int way_of(const conv_plan *q, const ndp_conv *c)
 {
     if (!q->few || q->kind == CONV_WEIGHT || q->co != 1 || q->ci != 1)
         return NONE;
-    return is_beside(q, c) ? BESIDE : is_three(q, c) ? THREE : is_single(q, c) ? SINGLE : NONE;
+    return is_beside(q, c)   ? BESIDE
+           : is_three(q, c)  ? THREE
+           : is_planes(q, c) ? PLANES
+           : is_single(q, c) ? SINGLE
+                             : NONE;
 }
 
 int cuda_conv_is_single(const conv_plan *q, const ndp_conv *c)
@@ -74,8 +107,7 @@ int cuda_conv_is_single(const conv_plan *q, const ndp_conv *c)
     return way_of(q, c) != NONE;
 }
 
-/* The gradient for the image as a convolution of the grid with the taps turned around. */
-static void turn_around(cuda_convolving *p)
+void cuda_conv_turn_around(cuda_convolving *p)
 {
     const cuda_convolving was = *p;
     p->image = was.grid;
@@ -111,7 +143,7 @@ static int32_t run_three(const cuda_kernel *k, ndp_stream *s, const conv_plan *q
 {
     const int function = p->stride[2] == 1 ? CONV_THREE : CONV_THREE_TWO;
     if (q->kind == CONV_INPUT)
-        turn_around(p);
+        cuda_conv_turn_around(p);
     window_launch l = walk_of(k, q, p, function, q->made->shape + 1, 3);
     l.items /= vector_of(q);
     return window_run(k, s, &l, p);
@@ -123,6 +155,25 @@ static int32_t run_single(const cuda_kernel *k, ndp_stream *s, const conv_plan *
     const int64_t rows[2] = {q->made->shape[1], q->made->shape[3]};
     window_launch l = walk_of(k, q, p, CONV_SINGLE, rows, 2);
     return window_run(k, s, &l, p);
+}
+
+static int32_t run_planes(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                          cuda_convolving *p)
+{
+    const int64_t all = q->made->shape[0] * q->made->shape[1];
+    const int64_t share = all / (PLANES_BLOCKS * (int64_t)k->dev->sm_count);
+    const int three = q->weight->shape[3] == 3 && q->weight->shape[4] == 3;
+    int64_t n = 1;
+    while (2 * n <= share && planes_bytes(q, 2 * n, 1) <= PLANES_BYTES)
+        n *= 2;
+    p->planes = (uint32_t)n;
+    p->all_planes = (uint32_t)all;
+    p->weights_at = (uint32_t)planes_bytes(q, n, 0);
+    p->whole = n * plane_elements(from_of(q)) % vector_of(q) == 0 && cuda_ptr(from_of(q)) % 16 == 0;
+    p->by_channel = cuda_divisor_of((uint32_t)q->made->shape[1]);
+    return cuda_launch(
+        k, k->function[q->kind == CONV_FORWARD && three ? CONV_PLANES_THREE : CONV_PLANES], s,
+        (uint32_t)((all + n - 1) / n), CONV_THREADS, (uint32_t)planes_bytes(q, n, 1), p);
 }
 
 static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
@@ -139,7 +190,7 @@ static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *
                          : p->stride[2] == 1 ? CONV_BESIDE_THREE
                                              : CONV_BESIDE_THREE_TWO;
     if (turns && tiles)
-        turn_around(p);
+        cuda_conv_turn_around(p);
     window_launch l = walk_of(k, q, p, function, rows, 2);
     l.items = made[1] / vector_of(q);
     l.most_lanes = BESIDE_LANES;
@@ -161,12 +212,25 @@ int32_t cuda_conv_few_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *
         return run_beside(k, s, q, p, c);
     case THREE:
         return run_three(k, s, q, p);
+    case PLANES:
+        return run_planes(k, s, q, p);
     case SINGLE:
         return run_single(k, s, q, p);
     default:
         break;
     }
     window_launch l = walk_of(k, q, p, CONV_DIRECT, q->made->shape + 1, 3);
+    return window_run(k, s, &l, p);
+}
+
+int32_t cuda_conv_spread(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                         cuda_convolving *p)
+{
+    const int64_t sum = ndp_dtype_size(q->made->dtype) == 8 ? 8 : 4;
+    p->part = q->made->shape[0] * conv_plane(q->made);
+    window_launch l = walk_of(k, q, p, CONV_SPREAD, q->made->shape + 1, 3);
+    l.moved[0] = &p->partial;
+    l.by[0] = conv_plane(q->made) * sum;
     return window_run(k, s, &l, p);
 }
 
@@ -187,10 +251,13 @@ int32_t cuda_conv_few_make(cuda_kernel *k, int32_t op, int32_t dtype)
         {CONV_DIRECT, op == NDP_OP_conv ? "depthwise_forward"
                       : input           ? "depthwise_input"
                                         : "depthwise_weight"},
+        {CONV_SPREAD, "conv_spread"},
         {CONV_FINISH, input ? "conv_finish_image" : "conv_finish_grid"},
         {CONV_THREE, "depthwise_three"},
         {CONV_THREE_TWO, "depthwise_three_two"},
         {CONV_SINGLE, input ? "depthwise_single_input" : "depthwise_single"},
+        {CONV_PLANES_THREE, "planes_three"},
+        {CONV_PLANES, input ? "planes_met" : "planes_any"},
         {CONV_BESIDE_THREE, "beside_three"},
         {CONV_BESIDE_THREE_TWO, "beside_three_two"},
         {CONV_BESIDE_ANY, input ? "beside_any_input" : "beside_any"},

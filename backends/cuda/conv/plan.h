@@ -12,24 +12,36 @@ enum {
     CONV_THREE,
     CONV_THREE_TWO,
     CONV_SINGLE,
+    CONV_PLANES_THREE,
+    CONV_PLANES,
     CONV_BESIDE_THREE,
     CONV_BESIDE_THREE_TWO,
     CONV_BESIDE_ANY,
     CONV_BESIDE_MET,
     CONV_FINISH,
     CONV_SPLITS,
-    CONV_UNFOLD, /* four: pixels or channels innermost, by elements or vectors */
-    CONV_FOLD = CONV_UNFOLD + 4
+    CONV_GROUPED,
+    CONV_UNFOLD,                 /* four: pixels or channels innermost, by elements or vectors */
+    CONV_FOLD = CONV_UNFOLD + 4, /* four, likewise */
+    CONV_RUNS = CONV_FOLD + 4,
+    CONV_PAIRS,
+    CONV_SPREAD
 };
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
 typedef struct {
     const ndp_view *image, *weight, *grid, *bias, *made;
-    int kind, few;   /* few: groups of fewer channels than a product is worth */
-    int64_t co, ci;  /* channels of a group */
-    int64_t k, part; /* terms of a sum; of a split */
-    int32_t splits;
+    int kind, few;           /* few: groups of fewer channels than a product is worth */
+    int64_t co, ci;          /* channels of a group */
+    int64_t k, part;         /* terms of a sum; of a split */
+    int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
 } conv_plan;
+
+static inline int conv_has_two_axes(const conv_plan *q, const ndp_conv *c)
+{
+    return q->image->shape[2] == 1 && q->weight->shape[2] == 1 && q->grid->shape[2] == 1 &&
+           c->before[0] == 0;
+}
 
 /* ---- how operands lie, for products of cuBLASLt ---- */
 static inline int64_t conv_plane(const ndp_view *v)
@@ -50,6 +62,16 @@ static inline int conv_is_merged(const ndp_view *v, int first, int64_t step)
     return fits;
 }
 
+/* The gradient for the image as a convolution of the grid with the taps turned around. */
+void cuda_conv_turn_around(cuda_convolving *);
+
+/* ---- grouped.c: groups of some channels, in f32 and f64 ---- */
+
+/* Whether kernels of ours for groups compute the call; sets how many parts the weight's gradient has. */
+int cuda_conv_is_grouped(conv_plan *, const ndp_call *, const ndp_dev *);
+int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
+                              cuda_convolving *);
+
 /* ---- few.c: groups of few channels ---- */
 
 /* Whether a kernel of ours for single channels computes the call, which no library is asked for then. */
@@ -58,6 +80,8 @@ int cuda_conv_is_single(const conv_plan *, const ndp_conv *);
 int32_t cuda_conv_few_make(cuda_kernel *, int32_t op, int32_t dtype);
 int32_t cuda_conv_few_run(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *,
                           const ndp_conv *);
+/* The grid from sums at p->partial that have a line for each channel of all images, and bias and epilogue. */
+int32_t cuda_conv_spread(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
 /* Bias and epilogue of what is in the result. */
 int32_t cuda_conv_finish(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
 

@@ -9,20 +9,21 @@
 
 enum { A, B, OUT };
 enum {
+    PRODUCT_TILE = 128,
     FORWARD_CHANNELS = 128,
     GRADIENT_CHANNELS = 64
 };                                                      /* of the grid, from which on it pays off */
 static const uint64_t most_columns = (uint64_t)1 << 30; /* bytes */
 
 /* Strides of the windows' elements, (n, c, k0, k1, k2, g0, g1, g2): channels innermost in pixels of the
- * grid, or pixels innermost in channels and taps. */
+ * grid, or pixels innermost in channels and taps, of so many images together. */
 static void windows_of(cuda_unfolding *w, int last, const int64_t kernel[3], const int64_t grid[3],
-                       int64_t channels)
+                       int64_t channels, int64_t joined)
 {
     const int64_t taps = kernel[0] * kernel[1] * kernel[2], plane = grid[0] * grid[1] * grid[2];
-    const int64_t tap = last ? channels : plane, pixel = last ? channels * taps : 1;
-    const int64_t stride[8] = {channels * taps * plane,
-                               last ? 1 : taps * plane,
+    const int64_t tap = last ? channels : joined * plane, pixel = last ? channels * taps : 1;
+    const int64_t stride[8] = {joined > 1 ? plane : channels * taps * plane,
+                               last ? 1 : taps * tap,
                                kernel[1] * kernel[2] * tap,
                                kernel[2] * tap,
                                tap,
@@ -90,14 +91,23 @@ static void by_pixels(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k
     }
 }
 
-/* A line for each channel, one product an image; those for the weight are added up. */
+/* A line for each channel, one product an image, or one of all where tiles of a product would reach far
+ * beyond an image; those for the weight are added up. */
 static void by_planes(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k)
 {
     const ndp_view *w = q->weight, *g = q->grid;
     const int64_t plane = conv_plane(g), n = g->shape[0], size = ndp_dtype_size(g->dtype);
     const int64_t line = o == 1 ? plane : g->stride[1], step = n == 1 ? 0 : g->stride[0];
     const int64_t weight = o == 1 ? k : w->stride[0];
-    if (u->kind == CONV_FORWARD) {
+    u->joint = u->kind == CONV_FORWARD && n > 1 &&
+               (plane + PRODUCT_TILE - 1) / PRODUCT_TILE * PRODUCT_TILE * 20 > plane * 23;
+    if (u->joint) {
+        extents(u, o, n * plane, k, 1);
+        take(u, A, w, weight, 0, 0);
+        take(u, B, NULL, n * plane, 0, 0);
+        take(u, OUT, NULL, n * plane, 0, 0);
+        u->sums = (uint64_t)(o * n * plane * size);
+    } else if (u->kind == CONV_FORWARD) {
         extents(u, o, plane, k, n);
         take(u, A, w, weight, 0, 0);
         take(u, B, NULL, plane, k * plane, 0);
@@ -151,7 +161,7 @@ static int take_layout(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t 
 }
 
 /* The walk of the kernel that writes windows, or adds them up in the image. */
-static void take_walk(conv_unfolded *u, const conv_plan *q)
+static void take_walk(conv_unfolded *u, const conv_plan *q, const ndp_conv *conv)
 {
     const int64_t *image = q->image->shape, *grid = q->grid->shape + 2;
     const int64_t *kernel = q->weight->shape + 2, size = ndp_dtype_size(q->image->dtype);
@@ -164,9 +174,18 @@ static void take_walk(conv_unfolded *u, const conv_plan *q)
                                 {c, image[2], image[3]},
                                 {grid[0], grid[1], grid[2], kernel[0], kernel[1], kernel[2]},
                                 {image[2], image[3], image[4]}};
-    memcpy(u->extent, rows[2 * u->last + folds], sizeof u->extent);
-    u->vectors = whole;
-    u->items = (u->last ? c : folds ? image[4] : grid[2]) / (whole ? V : 1);
+    const int64_t in_runs[6] = {grid[0], grid[1], grid[2], kernel[0]};
+    const int runs = u->last && !folds && !whole && conv->dilation[2] == 1 &&
+                     (c == 1 || q->image->stride[1] == 1) &&
+                     (image[4] == 1 || q->image->stride[4] == c) && image[4] * c <= INT32_MAX / 4;
+    const int pairs = !u->last && !folds && !whole && grid[2] % 2 == 0;
+    const int64_t all = runs ? kernel[2] * c : u->last ? c : folds ? image[4] : grid[2];
+    memcpy(u->extent, runs ? in_runs : rows[2 * u->last + folds], sizeof u->extent);
+    u->n_extents = runs ? 4 : folds ? 3 : 6;
+    u->function = runs    ? CONV_RUNS
+                  : pairs ? CONV_PAIRS
+                          : (folds ? CONV_FOLD : CONV_UNFOLD) + 2 * u->last + whole;
+    u->items = all / (whole ? V : pairs ? 2 : 1);
     u->images = image[0];
     u->image_step = q->image->stride[0] * size;
     u->window_step = u->windows.windows_stride[0] * size;
@@ -195,8 +214,9 @@ int cuda_conv_unfolded(conv_unfolded *u, ndp_dev *dev, const ndp_call *call, con
         return 0;
     u->columns = ((uint64_t)(pixels * k * size) + 255) / 256 * 256;
     u->sums = (u->sums + 255) / 256 * 256;
-    windows_of(&u->windows, u->last, q->weight->shape + 2, q->grid->shape + 2, q->ci);
-    take_walk(u, q);
+    windows_of(&u->windows, u->last, q->weight->shape + 2, q->grid->shape + 2, q->ci,
+               u->joint ? q->grid->shape[0] : 1);
+    take_walk(u, q, c);
     const blaslt_key *key = &u->key;
     return key->batch <= UINT16_MAX && key->m <= INT32_MAX && key->n <= INT32_MAX &&
            key->k <= INT32_MAX && cuda_blaslt_serves(dev, key, &u->work);
@@ -218,17 +238,15 @@ static void set_geometry(cuda_unfolding *w, const cuda_convolving *p)
 static int32_t run_windows(const cuda_kernel *k, ndp_stream *s, conv_unfolded *u,
                            CUdeviceptr columns)
 {
-    const int folds = u->kind == CONV_INPUT;
-    const int first = folds ? CONV_FOLD : CONV_UNFOLD;
     u->windows.windows = columns;
-    window_launch l = {.function = k->function[first + 2 * u->last + (int)u->vectors],
+    window_launch l = {.function = k->function[u->function],
                        .walk = &u->windows.walk,
                        .moved = {&u->windows.image, &u->windows.windows},
                        .by = {u->image_step, u->window_step},
                        .images = u->images,
                        .items = u->items,
                        .extent = u->extent,
-                       .n_extents = folds ? 3 : 6,
+                       .n_extents = u->n_extents,
                        .n_moved = 2};
     return window_run(k, s, &l, &u->windows);
 }
@@ -259,9 +277,11 @@ int32_t cuda_conv_unfolded_make(cuda_kernel *k, int32_t dtype)
     static const char *const names[8] = {
         "unfold_any", "unfold_vectors", "unfold_beside", "unfold_beside_vectors",
         "fold_any",   "fold_vectors",   "fold_beside",   "fold_beside_vectors"};
-    int32_t status = NDP_OK;
+    int32_t status = window_function(k, "windows", dtype, "unfold_runs", &k->function[CONV_RUNS]);
+    if (status == NDP_OK)
+        status = window_function(k, "unfold", dtype, "unfold_pairs", &k->function[CONV_PAIRS]);
     for (int i = 0; i < 8 && status == NDP_OK; i++)
-        status = window_function(k, i < 2 || i == 4 ? "unfold" : "windows", dtype, names[i],
-                                 &k->function[CONV_UNFOLD + i]);
+        status = window_function(k, i < 2 || i == 4 || i == 5 ? "unfold" : "windows", dtype,
+                                 names[i], &k->function[CONV_UNFOLD + i]);
     return status;
 }

@@ -7,11 +7,13 @@
 
 typedef struct {
     blaslt_key key;
-    cuda_unfolding windows;       /* without addresses of scratch memory */
-    const ndp_view *a, *b, *out;  /* NULL: in scratch memory */
+    cuda_unfolding windows;      /* without addresses of scratch memory */
+    const ndp_view *a, *b, *out; /* NULL: in scratch memory */
+    int joint; /* the result has a line for each channel of all images: to be spread out to images */
     int last, kind;               /* last: lines are pixels, else channels */
     uint64_t sums, columns, work; /* bytes of scratch: to be added up; of windows; the library's */
-    int64_t images, items, vectors;  /* of the walk over windows or, for CONV_INPUT, elements */
+    int64_t images, items;        /* of the walk over windows or, for CONV_INPUT, elements */
+    int function, n_extents;      /* of a cuda_kernel; of a row */
     int64_t image_step, window_step; /* bytes from image to image */
     int64_t extent[6];
 } conv_unfolded;

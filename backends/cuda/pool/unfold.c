@@ -3,7 +3,7 @@
 #include <string.h>
 #include "pool/frame.h"
 
-enum { UNFOLD_ANY, UNFOLD_VECTORS };
+enum { UNFOLD_ANY, UNFOLD_PAIRS, UNFOLD_VECTORS };
 
 static int32_t params_of(cuda_unfolding *p, const ndp_call *call, const ndp_view *image,
                          const ndp_view *windows)
@@ -28,26 +28,39 @@ static int32_t params_of(cuda_unfolding *p, const ndp_call *call, const ndp_view
     return NDP_OK;
 }
 
+/* Elements of a row of the result that a thread takes: a vector, two, or one. */
+static int64_t each_of(int folds, const ndp_view *image, const ndp_view *windows)
+{
+    const ndp_view *to = folds ? image : windows;
+    const int inner = folds ? 4 : 7;
+    const int64_t V = 16 / ndp_dtype_size(image->dtype), sizes[3] = {V, 2, 1};
+    int i = folds && windows->stride[7] != 1 ? 2 : 0;
+    while (i < 2 && (to->shape[inner] % sizes[i] || !window_is_whole(to, inner, sizes[i])))
+        i++;
+    return sizes[i];
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
     const int folds = call->op == NDP_OP_fold;
     const ndp_view *image = folds ? &call->out[0] : &call->in[0];
     const ndp_view *windows = folds ? &call->in[0] : &call->out[0];
-    const int64_t size = ndp_dtype_size(image->dtype), V = 16 / size;
+    const int64_t size = ndp_dtype_size(image->dtype), each = each_of(folds, image, windows);
     cuda_unfolding p;
     if (ndp_view_size(&call->out[0]) == 0)
         return NDP_OK;
     const int32_t status = params_of(&p, call, image, windows);
     if (status != NDP_OK)
         return status;
-    const int vectors = !folds && windows->shape[7] % V == 0 && window_is_whole(windows, 7, V);
-    window_launch l = {.function = k->function[vectors ? UNFOLD_VECTORS : UNFOLD_ANY],
+    window_launch l = {.function = k->function[each == 1   ? UNFOLD_ANY
+                                               : each == 2 ? UNFOLD_PAIRS
+                                                           : UNFOLD_VECTORS],
                        .walk = &p.walk,
                        .moved = {&p.image, &p.windows},
                        .by = {image->stride[0] * size, windows->stride[0] * size},
                        .images = image->shape[0],
-                       .items = folds ? image->shape[4] : windows->shape[7] / (vectors ? V : 1),
+                       .items = (folds ? image->shape[4] : windows->shape[7]) / each,
                        .extent = folds ? image->shape + 1 : windows->shape + 1,
                        .n_extents = folds ? 3 : 6,
                        .n_moved = 2};
@@ -58,13 +71,13 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int32_t dtype = like->in[0].dtype;
     k->base.run = run;
-    if (like->op == NDP_OP_fold)
-        return window_function(k, "unfold", dtype, "fold_any", &k->function[UNFOLD_ANY]);
-    const int32_t status =
-        window_function(k, "unfold", dtype, "unfold_any", &k->function[UNFOLD_ANY]);
-    return status != NDP_OK ? status
-                            : window_function(k, "unfold", dtype, "unfold_vectors",
-                                              &k->function[UNFOLD_VECTORS]);
+    static const char *const names[2][3] = {{"unfold_any", "unfold_pairs", "unfold_vectors"},
+                                            {"fold_any", "fold_pairs", "fold_vectors"}};
+    const int folds = like->op == NDP_OP_fold;
+    int32_t status = NDP_OK;
+    for (int i = UNFOLD_ANY; i <= UNFOLD_VECTORS && status == NDP_OK; i++)
+        status = window_function(k, "unfold", dtype, names[folds][i], &k->function[i]);
+    return status;
 }
 
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)

@@ -74,4 +74,15 @@ WINDOW_FN int32_t window_with(const cuda_unfolding &p, int d, int32_t e, int32_t
     return window * p.stride[d] == at && window < p.grid_extent[d] ? window : -1;
 }
 
+/* The taps along an axis that may meet element e: from *first on, each step-th. */
+WINDOW_FN int32_t window_taps(const cuda_unfolding &p, int d, int32_t e, int32_t *first)
+{
+    const int32_t at = e + p.before[d];
+    *first = 0;
+    if (p.dilation[d] != 1)
+        return 1;
+    *first = at - (int32_t)cuda_quotient((uint32_t)at, p.step[d]) * p.stride[d];
+    return p.stride[d];
+}
+
 #endif
