@@ -17,8 +17,8 @@ typedef struct {
 static const float *line_at(const tile *t, int o, const cpu_place *at, float *buffer)
 {
     const cpu_norm_grad_plan *p = t->q->p;
-    return cpu_single_read(t->q->loops, p->dtype,
-                           p->base[o] + t->row.offset[o] + at->offset[o], t->m, buffer);
+    return cpu_single_read(t->q->loops, p->dtype, p->base[o] + t->row.offset[o] + at->offset[o],
+                           t->m, buffer);
 }
 
 static void find_sums(tile *t)

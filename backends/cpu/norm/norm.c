@@ -105,6 +105,20 @@ void cpu_norm_store_moments(const norm_plan *p, const int64_t *offset, double me
         store_wide(p, p->base[VARIANCE] + offset[VARIANCE], variance);
 }
 
+static void run_tiles(norm_plan *p)
+{
+    const int64_t inner = p->rows.shape[p->rows.ndim - 1], rows = p->rows.size / inner;
+    void (*work)(void *, int64_t, int64_t) =
+        cpu_norm_has_softmax_columns(p) ? cpu_norm_softmax_columns : cpu_norm_tiles;
+    if (cpu_norm_has_columns(p)) {
+        work = cpu_norm_columns;
+        p->across = cpu_norm_wide(inner);
+        p->tiles = (inner + p->across - 1) / p->across;
+    }
+    const int64_t grain = GRAIN / (p->n * p->across);
+    cpu_parallel(rows * p->tiles, grain > 1 ? grain : 1, work, p);
+}
+
 static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
 {
     (void)kernel;
@@ -115,21 +129,13 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     plan_make(&p, call, view);
     if (p.rows.size == 0 || p.n == 0)
         return NDP_OK;
-    int64_t units = p.rows.size, grain = GRAIN / p.n;
-    void (*const tiles)(void *, int64_t, int64_t) =
-        cpu_norm_has_columns(&p) ? cpu_norm_columns : cpu_norm_tiles;
-    if (!p.tiles && cpu_norm_single(&p, view, view[IN]->ndim - ((const ndp_norm *)call->params)->n_reduced))
+    const int kept = view[IN]->ndim - ((const ndp_norm *)call->params)->n_reduced;
+    if (cpu_norm_softmax_rows(&p, view, kept) || cpu_norm_single(&p, view, kept))
         return NDP_OK;
-    if (tiles == cpu_norm_columns) {
-        const int64_t inner = p.rows.shape[p.rows.ndim - 1];
-        p.across = cpu_norm_wide(inner);
-        p.tiles = (inner + p.across - 1) / p.across;
-    }
-    if (p.tiles) {
-        units = units / p.rows.shape[p.rows.ndim - 1] * p.tiles;
-        grain = GRAIN / (p.n * p.across);
-    }
-    cpu_parallel(units, grain > 1 ? grain : 1, p.tiles ? tiles : cpu_norm_rows, &p);
+    if (p.tiles)
+        run_tiles(&p);
+    else
+        cpu_parallel(p.rows.size, GRAIN / p.n > 1 ? GRAIN / p.n : 1, cpu_norm_rows, &p);
     return NDP_OK;
 }
 

@@ -74,4 +74,8 @@ int cpu_norm_single(const norm_plan *p, const ndp_view *const *view, int kept);
 /* columns.c: the same of rows side by side, as work on tiles. */
 int cpu_norm_has_columns(const norm_plan *p);
 void cpu_norm_columns(void *ctx, int64_t begin, int64_t end);
+/* softmax.c: both of softmax and log_softmax. */
+int cpu_norm_softmax_rows(const norm_plan *p, const ndp_view *const *view, int kept);
+int cpu_norm_has_softmax_columns(const norm_plan *p);
+void cpu_norm_softmax_columns(void *ctx, int64_t begin, int64_t end);
 #endif

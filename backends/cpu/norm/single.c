@@ -15,8 +15,7 @@ typedef struct {
 } plan;
 
 typedef struct {
-    float x[CPU_SINGLE_BLOCK], y[CPU_SINGLE_BLOCK], scale[CPU_SINGLE_BLOCK],
-        bias[CPU_SINGLE_BLOCK];
+    float x[CPU_SINGLE_BLOCK], y[CPU_SINGLE_BLOCK], scale[CPU_SINGLE_BLOCK], bias[CPU_SINGLE_BLOCK];
 } buffers;
 
 static const float *read(const plan *q, const char *from, int64_t i, int64_t m, float *buffer)
@@ -90,7 +89,7 @@ int cpu_norm_single(const norm_plan *p, const ndp_view *const *view, int kept)
 {
     const unsigned rows_of = 1u << IN | 1u << OUT, weights = 1u << SCALE | 1u << BIAS;
     plan q = {.loops = CPU_ISA_PICK(cpu_single_loops), .p = p, .by_rows = !p->grouped};
-    if (p->precise || p->op == NDP_OP_softmax || p->op == NDP_OP_log_softmax ||
+    if (p->precise || p->tiles || p->op == NDP_OP_softmax || p->op == NDP_OP_log_softmax ||
         !cpu_single_cut_make(&q.cut, OPERANDS, view, rows_of | (q.by_rows ? weights : 0), kept))
         return 0;
     const int64_t grain = GRAIN / p->n;

@@ -44,6 +44,22 @@ typedef struct {
                                              double s);
     void (*less_exp[CPU_SINGLE_ROUNDINGS])(float *to, const float *x, const float *g, int64_t n,
                                            double s);
+    /* The largest that is no NaN; exp(x - shift), shift not below any x; sum of those that are not 1,
+     * and how many are; e*factor; (x - first) - second. */
+    float (*max)(const float *x, int64_t n);
+    void (*exps)(double *e, const float *x, int64_t n, double shift);
+    double (*sum_but_ones)(const double *e, int64_t n, double *ones);
+    void (*scaled[CPU_SINGLE_ROUNDINGS])(float *to, const double *e, int64_t n, double factor);
+    void (*minus[CPU_SINGLE_ROUNDINGS])(float *to, const float *x, int64_t n, double first,
+                                        double second);
+    /* The same of columns, one line at a time; sums[0] and sums[1]: of what is not 1, and the ones. */
+    void (*max_line)(float *max, const float *x, int64_t n);
+    void (*exps_line)(double *e, const float *x, int64_t n, const float *shift,
+                      double *const *sums);
+    void (*scaled_line[CPU_SINGLE_ROUNDINGS])(float *to, const double *e, int64_t n,
+                                              const double *factor);
+    void (*minus_line[CPU_SINGLE_ROUNDINGS])(float *to, const float *x, int64_t n,
+                                             const float *first, const double *second);
     /* Of columns: n rows side by side, of which `lines` elements each, CPU_SINGLE_LINES or 1, are at
      * x[0], x[1]... Sums of row j are at sums[k][j]. */
     void (*moment_lines)(const float *const *x, int lines, int64_t n, const double *shift,

@@ -241,21 +241,18 @@ static void some_rows(const plan *q, int64_t begin, int64_t end, double *const w
     cpu_place row;
     cpu_place_seek(&row, &q->cut.rows, begin);
     for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1)) {
-        const char *const base[4] = {
-            p->base[X] + row.offset[X], p->base[G] + row.offset[G], NULL,
-            p->base[SCALE] ? p->base[SCALE] + row.offset[SCALE] : NULL};
+        const char *const base[4] = {p->base[X] + row.offset[X], p->base[G] + row.offset[G], NULL,
+                                     p->base[SCALE] ? p->base[SCALE] + row.offset[SCALE] : NULL};
         char *out = p->base[OUT] + row.offset[OUT];
-        statistics s = {.shift =
-                            q->centred ? cpu_single_number(q->loops, p->dtype, base[X]) : 0};
+        statistics s = {.shift = q->centred ? cpu_single_number(q->loops, p->dtype, base[X]) : 0};
         if (q->way == CPU_SINGLE_LAYERS) {
             layer_row(q, base, out, &b, weight, &s);
         } else if (q->way == CPU_SINGLE_SOFTMAX) {
             softmax_row(q, base, out, &b);
         } else {
-            segment_sums(q, base, &b,
-                         q->partial ? q->partial + u * q->cut.segments.size * CPU_SINGLE_PARTIAL
-                                    : NULL,
-                         &s);
+            segment_sums(
+                q, base, &b,
+                q->partial ? q->partial + u * q->cut.segments.size * CPU_SINGLE_PARTIAL : NULL, &s);
             write_segments(q, base, out, &b, &s);
         }
     }

@@ -11,7 +11,7 @@ enum { CPU_SINGLE_PARTIAL = 2 }; /* of each weight, or of a segment: those for s
 typedef enum {
     CPU_SINGLE_NONE,
     CPU_SINGLE_NUMBERS, /* scale is a number over each segment; partial sums are of segments */
-    CPU_SINGLE_LAYERS,  /* scale is a row; partial sums are of parts of the rows, for each element */
+    CPU_SINGLE_LAYERS, /* scale is a row; partial sums are of parts of the rows, for each element */
     CPU_SINGLE_SOFTMAX, /* of softmax and log_softmax */
     CPU_SINGLE_COLUMNS  /* rows side by side; partial sums are of rows */
 } cpu_single_way;

@@ -82,6 +82,7 @@ static void narrow_f16(char *to, const float *restrict x, int64_t n)
 /* ---- sums of a row: over LANES lanes, joined in a fixed tree ---- */
 enum { LANES = 16, WIDE = CPU_ISA_LEVEL == 2 ? 8 : 4, VECTORS = LANES / WIDE };
 typedef double doubles __attribute__((vector_size(8 * WIDE)));
+typedef int64_t integers __attribute__((vector_size(8 * WIDE)));
 #if CPU_ISA_LEVEL == 0
 typedef float floats __attribute__((vector_size(4 * WIDE)));
 #endif
@@ -201,6 +202,76 @@ static double row_sum(const float *x, int64_t n)
     return joined(lane);
 }
 
+/* ---- exponentials ---- */
+static float row_max(const float *x, int64_t n)
+{
+    enum { MANY = 32 };
+    float v[MANY];
+    int64_t i = 0;
+    for (int l = 0; l < MANY; l++)
+        v[l] = -INFINITY;
+    for (; i + MANY <= n; i += MANY)
+        for (int l = 0; l < MANY; l++)
+            v[l] = x[i + l] > v[l] ? x[i + l] : v[l];
+    for (int64_t l = 0; l < n - i; l++)
+        v[l] = x[i + l] > v[l] ? x[i + l] : v[l];
+    for (int half = MANY / 2; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            v[l] = v[l + half] > v[l] ? v[l + half] : v[l];
+    return v[0];
+}
+
+static void exps(double *restrict e, const float *restrict x, int64_t n, double shift)
+{
+    for (int64_t i = 0; i < n; i++)
+        e[i] = vm_exp_low((double)x[i] - shift);
+}
+
+static double sum_but_ones(const double *e, int64_t n, double *ones)
+{
+    doubles sum[VECTORS] = {{0}};
+    integers count[VECTORS] = {{0}};
+    double lane[LANES];
+    int64_t i = 0, all = 0, counts[LANES];
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < VECTORS; k++) {
+            doubles t;
+            memcpy(&t, e + i + k * WIDE, sizeof t);
+            const integers is_one = t == 1.0;
+            sum[k] += (doubles)((integers)t & ~is_one);
+            count[k] -= is_one;
+        }
+    memcpy(lane, sum, sizeof sum);
+    memcpy(counts, count, sizeof count);
+    for (int64_t l = 0; l < n - i; l++) {
+        lane[l] += e[i + l] == 1 ? 0 : e[i + l];
+        all += e[i + l] == 1;
+    }
+    for (int l = 0; l < LANES; l++)
+        all += counts[l];
+    *ones += (double)all;
+    return joined(lane);
+}
+
+static void max_line(float *restrict max, const float *restrict x, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++)
+        max[j] = x[j] > max[j] ? x[j] : max[j];
+}
+
+static void exps_line(double *restrict e, const float *restrict x, int64_t n,
+                      const float *restrict shift, double *const *sums)
+{
+    double *restrict sum = sums[0], *restrict ones = sums[1];
+    for (int64_t j = 0; j < n; j++) {
+        const double t = vm_exp_low((double)x[j] - (double)shift[j]);
+        const double one = t == 1 ? 1 : 0;
+        e[j] = t;
+        sum[j] += t - one;
+        ones[j] += one;
+    }
+}
+
 /* ---- of columns ---- */
 static void moment_lines(const float *const *x, int lines, int64_t n, const double *shift,
                          double *const *sums)
@@ -267,6 +338,15 @@ const cpu_single_table CPU_ISA_FN(cpu_single_loops) = {
     .grad_row = {grad_row_last, grad_row_odd},
     .times_less = {times_less_last, times_less_odd},
     .less_exp = {less_exp_last, less_exp_odd},
+    .max = row_max,
+    .exps = exps,
+    .sum_but_ones = sum_but_ones,
+    .scaled = {scaled_last, scaled_odd},
+    .minus = {minus_last, minus_odd},
+    .max_line = max_line,
+    .exps_line = exps_line,
+    .scaled_line = {scaled_line_last, scaled_line_odd},
+    .minus_line = {minus_line_last, minus_line_odd},
     .moment_lines = moment_lines,
     .product_lines = product_lines,
     .affine_line = {affine_line_last, affine_line_odd},

@@ -35,8 +35,7 @@ static inline int cpu_single_goes_on(int operands, const ndp_view *const *view, 
                                      int64_t run, int d)
 {
     for (int o = 0; o < operands; o++)
-        if (view[o] && view[o]->shape[d] > 1 &&
-            view[o]->stride[d] != (dense >> o & 1 ? run : 0))
+        if (view[o] && view[o]->shape[d] > 1 && view[o]->stride[d] != (dense >> o & 1 ? run : 0))
             return 0;
     return 1;
 }
@@ -97,7 +96,7 @@ static inline int64_t cpu_single_bytes(int dtype, int64_t n)
 /* Blocks of n elements: i, and how many. */
 #define CPU_SINGLE_EACH(n, i, m)                                                      \
     for (int64_t i = 0, m = (n) < CPU_SINGLE_BLOCK ? (n) : CPU_SINGLE_BLOCK; i < (n); \
-         i += CPU_SINGLE_BLOCK, m = (n) - i < CPU_SINGLE_BLOCK ? (n) - i : CPU_SINGLE_BLOCK)
+         i += CPU_SINGLE_BLOCK, m = (n)-i < CPU_SINGLE_BLOCK ? (n)-i : CPU_SINGLE_BLOCK)
 
 /* What a row's sums of g*d have about the mean, `off` from the shift, of sums about the shift. */
 static inline double cpu_single_about(double gd, double g, double off)

@@ -103,6 +103,35 @@ static void SG_FN(grad_line)(float *to, const float *x, const float *g, int64_t 
         to[j] = SG_ROUND(((double)g[j] * factor[j] - a[j]) - ((double)x[j] - mean[j]) * b[j]);
 }
 
+static void SG_FN(scaled)(float *to, const double *e, int64_t n, double factor)
+{
+    ELEMENTWISE
+    for (int64_t i = 0; i < n; i++)
+        to[i] = SG_ROUND(e[i] * factor);
+}
+
+static void SG_FN(scaled_line)(float *to, const double *e, int64_t n, const double *factor)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++)
+        to[j] = SG_ROUND(e[j] * factor[j]);
+}
+
+static void SG_FN(minus)(float *to, const float *x, int64_t n, double first, double second)
+{
+    ELEMENTWISE
+    for (int64_t i = 0; i < n; i++)
+        to[i] = SG_ROUND(((double)x[i] - first) - second);
+}
+
+static void SG_FN(minus_line)(float *to, const float *x, int64_t n, const float *first,
+                              const double *second)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++)
+        to[j] = SG_ROUND(((double)x[j] - (double)first[j]) - second[j]);
+}
+
 #undef SG_FN
 #undef SG_NAME
 #undef SG_ROUND
