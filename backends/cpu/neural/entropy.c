@@ -8,7 +8,7 @@
 #include "norm/norm.h"
 #include "norm/single_rows.h"
 
-enum { BLOCK = CPU_SINGLE_BLOCK, GRAIN = 1 << 14 };
+enum { BLOCK = CPU_SINGLE_LONG, GRAIN = 1 << 14 };
 
 typedef struct {
     const cpu_norm_table *loops;
@@ -92,14 +92,14 @@ static void read_single(const plan *p, int64_t row, row_state *s)
     const float *x = NULL;
     float max = -INFINITY;
     s->sum = 0;
-    CPU_SINGLE_EACH(p->n, i, m)
+    CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
     {
         x = scores(p, row, i, m, s);
         const float most = p->single->max(x, m);
         max = most > max ? most : max;
     }
     s->max = (double)max;
-    CPU_SINGLE_EACH(p->n, i, m)
+    CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
     {
         x = p->n > BLOCK ? scores(p, row, i, m, s) : x;
         p->single->exps(s->other, x, m, max > -INFINITY ? s->max : 0);
@@ -192,7 +192,7 @@ static void gradient_single(const plan *p, row_state *s, int64_t row, int64_t y,
 {
     const double own = weight_of(p, y), factor = own / s->sum * g;
     char *out = cpu_ptr(p->out) + cpu_single_bytes(p->dtype, row * p->out->stride[0]);
-    CPU_SINGLE_EACH(p->n, i, m)
+    CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
     {
         char *end = out + cpu_single_bytes(p->dtype, i);
         float *to = cpu_single_place(p->dtype, end, s->made);

@@ -33,7 +33,7 @@ static void row_moments(const plan *q, const char *in, buffers *b, double *mean,
     cpu_place at;
     cpu_place_seek(&at, &q->cut.segments, 0);
     for (int64_t s = 0; s < q->cut.segments.size; s++, cpu_place_step(&at, 1))
-        CPU_SINGLE_EACH(q->cut.run, i, m)
+        CPU_SINGLE_EACH(q->cut.run, CPU_SINGLE_BLOCK, i, m)
         {
             q->loops->moments(read(q, in + at.offset[IN], i, m, b->x), m, shift, sums);
         }
@@ -50,7 +50,7 @@ static void write_run(const plan *q, const int64_t *offset, buffers *b, double m
     const double by =
         scale && !q->by_rows ? cpu_single_number(q->loops, p->dtype, scale) * factor : factor;
     const double add = bias && !q->by_rows ? cpu_single_number(q->loops, p->dtype, bias) : -0.0;
-    CPU_SINGLE_EACH(q->cut.run, i, m)
+    CPU_SINGLE_EACH(q->cut.run, CPU_SINGLE_BLOCK, i, m)
     {
         const float *x = read(q, p->base[IN] + offset[IN], i, m, b->x);
         char *out = p->base[OUT] + offset[OUT] + cpu_single_bytes(p->dtype, i);

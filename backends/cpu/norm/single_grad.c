@@ -131,7 +131,7 @@ static void segment_sums(const plan *q, const char *const base[4], buffers *b, d
     cpu_place_seek(&at, &q->cut.segments, 0);
     for (int64_t i = 0; i < q->cut.segments.size; i++, cpu_place_step(&at, 1)) {
         double own[CPU_SUMS] = {0};
-        CPU_SINGLE_EACH(q->cut.run, j, m)
+        CPU_SINGLE_EACH(q->cut.run, CPU_SINGLE_BLOCK, j, m)
         {
             q->loops->products(read(q, base[X] + at.offset[X], j, m, b->x),
                                read(q, base[G] + at.offset[G], j, m, b->g), NULL, m, s->shift, own);
@@ -161,7 +161,7 @@ static void write_segments(const plan *q, const char *const base[4], char *out, 
     cpu_place_seek(&at, &q->cut.segments, 0);
     for (int64_t i = 0; i < q->cut.segments.size; i++, cpu_place_step(&at, 1)) {
         const double scale = number_at(q, base[SCALE], &at);
-        CPU_SINGLE_EACH(q->cut.run, j, m)
+        CPU_SINGLE_EACH(q->cut.run, CPU_SINGLE_BLOCK, j, m)
         {
             const float *x = read(q, base[X] + at.offset[X], j, m, b->x);
             const float *g = read(q, base[G] + at.offset[G], j, m, b->g);
@@ -182,7 +182,7 @@ static void layer_row(const plan *q, const char *const base[4], char *out, buffe
     const char *scale_at = base[SCALE];
     const float *x = NULL, *g = NULL, *scale = NULL;
     double sums[CPU_SUMS] = {0};
-    CPU_SINGLE_EACH(q->p->n, i, m)
+    CPU_SINGLE_EACH(q->p->n, CPU_SINGLE_BLOCK, i, m)
     {
         x = read(q, base[X], i, m, b->x);
         g = read(q, base[G], i, m, b->g);
@@ -190,7 +190,7 @@ static void layer_row(const plan *q, const char *const base[4], char *out, buffe
         q->loops->products(x, g, scale, m, s->shift, sums);
     }
     finish(q, sums, s);
-    CPU_SINGLE_EACH(q->p->n, i, m)
+    CPU_SINGLE_EACH(q->p->n, CPU_SINGLE_BLOCK, i, m)
     {
         if (!once) {
             x = read(q, base[X], i, m, b->x);
@@ -214,13 +214,13 @@ static void softmax_row(const plan *q, const char *const base[4], char *out, buf
     const int log_of = q->p->op == NDP_OP_log_softmax_grad, once = q->p->n <= CPU_SINGLE_BLOCK;
     const float *x = NULL, *g = NULL;
     double sum = 0;
-    CPU_SINGLE_EACH(q->p->n, i, m)
+    CPU_SINGLE_EACH(q->p->n, CPU_SINGLE_BLOCK, i, m)
     {
         g = read(q, base[G], i, m, b->g);
         x = once || !log_of ? read(q, base[X], i, m, b->x) : NULL;
         sum += log_of ? q->loops->sum(g, m) : q->loops->dot(x, g, m);
     }
-    CPU_SINGLE_EACH(q->p->n, i, m)
+    CPU_SINGLE_EACH(q->p->n, CPU_SINGLE_BLOCK, i, m)
     {
         char *end = out + cpu_single_bytes(dtype, i);
         float *to = cpu_single_place(dtype, end, b->y);

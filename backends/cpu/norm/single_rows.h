@@ -8,7 +8,8 @@
 #include "norm/single.h"
 #include "walk/walk.h"
 
-enum { CPU_SINGLE_BLOCK = 4096, CPU_SINGLE_SHORT = 32 };
+/* Elements that are worked on at a time: with the results in L1, and exponentials that are kept. */
+enum { CPU_SINGLE_BLOCK = 1024, CPU_SINGLE_LONG = 4096, CPU_SINGLE_SHORT = 32 };
 
 /* Operands 0 and 1.. of a call, some NULL: those of the mask `dense` step by elements along a run, the others stay. */
 typedef struct {
@@ -93,10 +94,10 @@ static inline int64_t cpu_single_bytes(int dtype, int64_t n)
     return dtype == CPU_NORM_F32 ? 4 * n : 2 * n;
 }
 
-/* Blocks of n elements: i, and how many. */
-#define CPU_SINGLE_EACH(n, i, m)                                                      \
-    for (int64_t i = 0, m = (n) < CPU_SINGLE_BLOCK ? (n) : CPU_SINGLE_BLOCK; i < (n); \
-         i += CPU_SINGLE_BLOCK, m = (n)-i < CPU_SINGLE_BLOCK ? (n)-i : CPU_SINGLE_BLOCK)
+/* Blocks of n elements: from i on, and how many. */
+#define CPU_SINGLE_EACH(n, block, i, m)                             \
+    for (int64_t i = 0, m = (n) < (block) ? (n) : (block); i < (n); \
+         i += (block), m = (n)-i < (block) ? (n)-i : (block))
 
 /* What a row's sums of g*d have about the mean, `off` from the shift, of sums about the shift. */
 static inline double cpu_single_about(double gd, double g, double off)

@@ -15,8 +15,8 @@ typedef struct {
 /* ---- rows ---- */
 
 typedef struct {
-    float x[CPU_SINGLE_BLOCK], y[CPU_SINGLE_BLOCK];
-    double e[CPU_SINGLE_BLOCK];
+    float x[CPU_SINGLE_LONG], y[CPU_SINGLE_LONG];
+    double e[CPU_SINGLE_LONG];
 } buffers;
 
 static const float *read(const plan *q, const char *from, int64_t i, int64_t m, float *buffer)
@@ -28,7 +28,7 @@ static const float *read(const plan *q, const char *from, int64_t i, int64_t m, 
 static double largest(const plan *q, const char *in, buffers *b)
 {
     float max = -INFINITY;
-    CPU_SINGLE_EACH(q->p->n, i, m)
+    CPU_SINGLE_EACH(q->p->n, CPU_SINGLE_LONG, i, m)
     {
         const float most = q->loops->max(read(q, in, i, m, b->x), m);
         max = most > max ? most : max;
@@ -49,13 +49,13 @@ static void some_row(const plan *q, const char *in, char *out, buffers *b)
     const int rounding = cpu_single_rounding(p->dtype), log_of = p->op == NDP_OP_log_softmax;
     const double max = largest(q, in, b);
     double sum = 0, ones = 0;
-    CPU_SINGLE_EACH(p->n, i, m)
+    CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
     {
         q->loops->exps(b->e, again(q, in, i, m, b), m, max);
         sum += log_of ? q->loops->sum_but_ones(b->e, m, &ones) : p->loops->sum(b->e, m);
     }
     const double by = log_of ? log1p((ones - 1) + sum) : 1 / sum;
-    CPU_SINGLE_EACH(p->n, i, m)
+    CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
     {
         char *end = out + cpu_single_bytes(p->dtype, i);
         float *to = cpu_single_place(p->dtype, end, b->y);
@@ -164,7 +164,7 @@ void cpu_norm_softmax_columns(void *ctx, int64_t begin, int64_t end)
     tile t;
     t.p = p;
     t.loops = CPU_ISA_PICK(cpu_single_loops);
-    t.kept = p->across * p->n <= KEEP;
+    t.kept = p->op == NDP_OP_softmax && p->across * p->n <= KEEP;
     for (int k = 0; k < 2; k++)
         for (int64_t j = 0; j < CPU_NORM_WIDE; j++)
             t.aside[k][j] = 0;
