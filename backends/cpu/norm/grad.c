@@ -63,8 +63,7 @@ static void plan_make(plan *p, const ndp_call *call)
     p->op = call->op == NDP_OP_layer_norm_grads ? NDP_OP_layer_norm_grad
             : call->op == NDP_OP_rms_norm_grads ? NDP_OP_rms_norm_grad
                                                 : call->op;
-    p->statistics =
-        call->n_out > 1 && call->scratch.mem ? (double *)cpu_ptr(&call->scratch) : NULL;
+    p->statistics = call->n_out > 1 && call->scratch.mem ? (double *)cpu_ptr(&call->scratch) : NULL;
     p->dtype = view[X]->dtype == NDP_F16    ? CPU_NORM_F16
                : view[X]->dtype == NDP_BF16 ? CPU_NORM_BF16
                : view[X]->dtype == NDP_F32  ? CPU_NORM_F32

@@ -316,8 +316,7 @@ static void product_lines(const float *const *x, const float *const *g, int line
     for (int64_t j = 0; j < n; j++) {
         const double at_ = shift[j], d0 = (double)x0[j] - at_, d1 = (double)x1[j] - at_;
         const double d2 = (double)x2[j] - at_, d3 = (double)x3[j] - at_;
-        const double e0 = (double)g0[j], e1 = (double)g1[j], e2 = (double)g2[j],
-                     e3 = (double)g3[j];
+        const double e0 = (double)g0[j], e1 = (double)g1[j], e2 = (double)g2[j], e3 = (double)g3[j];
         s[j] += (d0 + d1) + (d2 + d3);
         q[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3);
         t[j] += (e0 + e1) + (e2 + e3);
