@@ -94,7 +94,7 @@ def test_layer_and_rms_norm_gradients(device, dtype):
 @cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
 def test_groups_and_instances(device, dtype):
     rng = np.random.default_rng(5)
-    for shape, groups in [((2, 6, 5), 3), ((3, 4, 2, 3), 1), ((1, 4, 7), 4), ((2, 8), 2), ((0, 4, 3), 2)]:
+    for shape, groups in [((2, 6, 5), 3), ((3, 4, 2, 3), 1), ((1, 4, 7), 4), ((2, 8), 2), ((0, 4, 3), 2), ((2, 4, 37), 2), ((1, 4, 4100), 2)]:
         x, x64 = given(rng, shape, dtype, device)
         g, g64 = given(rng, shape, dtype, device)
         w, w64 = given(rng, shape[1:2], dtype, device)
@@ -134,7 +134,7 @@ def test_batch_norm_at_once(device, dtype):
 @cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
 def test_batch_norm(device, dtype):
     rng = np.random.default_rng(6)
-    for shape in [(4, 3), (5, 2, 3), (2, 3, 4, 2), (1, 3, 5)]:
+    for shape in [(4, 3), (5, 2, 3), (2, 3, 4, 2), (1, 3, 5), (3, 2, 7, 9)]:
         column, axes = (1, -1) + (1,) * (len(shape) - 2), tuple(d for d in range(len(shape)) if d != 1)
         x, x64 = given(rng, shape, dtype, device)
         g, g64 = given(rng, shape, dtype, device)
@@ -158,6 +158,45 @@ def test_batch_norm(device, dtype):
         near(dx, normal_grad(g64 * scale, x64, axes, 1e-5), dtype, 20)
         near(dw, (g64 * normal(x64, axes, 1e-5)).sum(axes), dtype, 8)
         near(nd.nn.batch_norm(x, None, None, training=True), normal(x64, axes, 1e-5), dtype, 4)
+
+
+@cases(*FLOATS[:3])
+def test_far_from_zero(dtype):
+    """Means of many deviations cost nothing that the dtype can hold: what is stored is normalised as float64 does it."""
+    rng = np.random.default_rng(12)
+    unit = {"float16": 2.0 ** -11, "bfloat16": 2.0 ** -8, "float32": 2.0 ** -24}[dtype]
+    for shape in [(70, 40), (3, 4500)]:
+        x = nd.astype(nd.asarray(rng.normal(size=shape) + (1e4 if dtype == "float32" else 30.0)), dtype)
+        g, w = (nd.astype(nd.asarray(rng.normal(size=n)), dtype) for n in (shape, shape[1]))
+        x64, g64, w64 = (np.asarray(nd.astype(a, nd.float64)) for a in (x, g, w))
+        rows, columns = normal(x64, (1,), 1e-5), normal(x64, (0,), 1e-5)
+        of_rows, of_columns = normal_grad(g64 * w64, x64, (1,), 1e-5), normal_grad(g64 * w64, x64, (0,), 1e-5)
+        scale = np.abs(g64 * w64).max()
+        for got, want, size in ((nd.nn.layer_norm(x, shape[1:], w), rows * w64, 0), (nd.nn.batch_norm(x, None, None, w, training=True), columns * w64, 0),
+                                (nd.nn.layer_norm_grad(g, x, shape[1:], w)[0], of_rows, scale / np.maximum(x64.std(1, keepdims=True), 1e-3)),
+                                (nd.nn.batch_norm_grad(g, x, None, None, w, training=True)[0], of_columns, scale / np.maximum(x64.std(0, keepdims=True), 1e-3)),
+                                (nd.nn.softmax(x, 1), softmax(x64, (1,)), 0), (nd.nn.softmax(x, 0), softmax(x64, (0,)), 0),
+                                (nd.nn.log_softmax(x, 0), np.log(softmax(x64, (0,))), 0), (nd.logsumexp(x, axis=0), np.log(np.exp(x64 - x64.max(0)).sum(0)) + x64.max(0), 0)):
+            off = np.abs(np.asarray(nd.astype(got, nd.float64)) - want)
+            assert np.all(off <= 1.1 * unit * (np.abs(want) + size) + 2.0 ** -25 * (dtype == "float16")), (shape, np.max(off / (unit * (np.abs(want) + size))))
+
+
+@cases(*FLOATS[:3])
+def test_not_finite(dtype):
+    """A row with an infinity or a NaN is all NaN, wherever it stands, and the others are as they were."""
+    x = np.random.default_rng(13).normal(size=(5, 64))
+    x[1, 0], x[2, 40], x[3, 7] = np.inf, -np.inf, np.nan
+    a = nd.astype(nd.asarray(x), dtype)
+    bad = np.isnan(x.sum(1)) | np.isinf(x.sum(1))
+    ones = nd.astype(nd.ones(x.shape), dtype)
+    for got in (nd.nn.layer_norm(a, 64), nd.nn.layer_norm_grad(ones, a, 64)[0], nd.nn.batch_norm(a.T, None, None, training=True).T,
+                nd.nn.instance_norm(nd.reshape(a, (5, 1, 64))).reshape((5, 64)), nd.nn.batch_norm_grad(ones.T, a.T, None, None, training=True)[0].T):
+        assert np.array_equal(np.isnan(np.asarray(nd.astype(got, nd.float64))), np.broadcast_to(bad[:, None], x.shape))
+    for axis, b in ((1, a), (0, a.T)):
+        for f in (nd.nn.softmax, nd.nn.log_softmax):
+            got = np.asarray(nd.astype(f(b, axis), nd.float64))
+            got = got if axis else got.T
+            assert np.array_equal(np.isnan(got).any(1), [False, True, False, True, False])
 
 
 @cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])

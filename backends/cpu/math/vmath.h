@@ -143,6 +143,19 @@ static inline double vm_exp(double x)
     double r = scale + scale * q;
     return x < -708 ? 0 : r;
 }
+/* exp of what is not above 0, to 2^-33 of it: 2^k*2^r, of which the second is 1 + r*p(r), p fitted to (2^r - 1)/r at
+ * Chebyshev's nodes. Below -707 it is 2^-1021, which is nothing in single precision. A NaN that a float held stays one.
+ */
+static inline double vm_exp_low(double x)
+{
+    double t = x * 0x1.71547652b82fep+0, top = t < -1021 ? -1021 : t;
+    double shifted = top + VM_MAGIC, r = top - (shifted - VM_MAGIC), r2 = r * r;
+    double low = 0x1.62e42fefa39efp-1 + r * 0x1.ebfbe045f4d3cp-3;
+    double mid = 0x1.c6b08d883dca1p-5 + r * 0x1.3b2a1b7152befp-7;
+    double high = 0x1.5d879ead06a82p-10 + r * 0x1.443fffc90db59p-13;
+    double p = 1 + r * (low + r2 * (mid + r2 * (high + r2 * 0x1.00a581594758ep-16)));
+    return vm_of_bits(vm_bits(p) + (vm_bits(shifted) << 52));
+}
 static inline double vm_expm1(double x)
 {
     double scale, top = x > 709 ? 709 : x;

@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 #include "norm/norm.h"
+#include "norm/single_rows.h"
 
-enum { BLOCK = 4096, GRAIN = 1 << 14 };
+enum { BLOCK = CPU_SINGLE_LONG, GRAIN = 1 << 14 };
 
 typedef struct {
     const cpu_norm_table *loops;
+    const cpu_single_table
+        *single; /* NULL: not of single precision or below, or rows are not dense */
     const ndp_view *a, *y, *g, *weights, *out; /* g, weights NULL where there is none */
     int dtype, wide, precise;                  /* of a; of losses, g */
     int64_t n, ignore;
@@ -59,6 +62,7 @@ static void load_weights(const plan *p, int64_t i, int64_t m, double *dst)
 typedef struct {
     double max, sum, weighted;
     double x[BLOCK], other[BLOCK];
+    float f[BLOCK], made[BLOCK];
 } row_state;
 
 static void add_block(const plan *p, row_state *s, int64_t m)
@@ -75,8 +79,40 @@ static void add_block(const plan *p, row_state *s, int64_t m)
     s->sum += p->loops->sum(s->other, m);
 }
 
+static const float *scores(const plan *p, int64_t row, int64_t i, int64_t m, row_state *s)
+{
+    return cpu_single_read(p->single, p->dtype,
+                           cpu_ptr(p->a) + cpu_single_bytes(p->dtype, row * p->a->stride[0] + i), m,
+                           s->f);
+}
+
+/* The exponentials of a row of one block stay in `other`. */
+static void read_single(const plan *p, int64_t row, row_state *s)
+{
+    const float *x = NULL;
+    float max = -INFINITY;
+    s->sum = 0;
+    CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
+    {
+        x = scores(p, row, i, m, s);
+        const float most = p->single->max(x, m);
+        max = most > max ? most : max;
+    }
+    s->max = (double)max;
+    CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
+    {
+        x = p->n > BLOCK ? scores(p, row, i, m, s) : x;
+        p->single->exps(s->other, x, m, max > -INFINITY ? s->max : 0);
+        s->sum += p->loops->sum(s->other, m);
+    }
+}
+
 static void read_row(const plan *p, int64_t row, row_state *s)
 {
+    if (p->single && p->smoothing == 0) {
+        read_single(p, row, s);
+        return;
+    }
     s->max = -INFINITY;
     s->sum = s->weighted = 0;
     for (int64_t i = 0; i < p->n; i += BLOCK) {
@@ -151,6 +187,26 @@ static void gradient_block(const plan *p, row_state *s, int64_t i, int64_t m, in
     p->loops->scale(s->x, m, g);
 }
 
+/* The same of a row without smoothing. */
+static void gradient_single(const plan *p, row_state *s, int64_t row, int64_t y, double g)
+{
+    const double own = weight_of(p, y), factor = own / s->sum * g;
+    char *out = cpu_ptr(p->out) + cpu_single_bytes(p->dtype, row * p->out->stride[0]);
+    CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
+    {
+        char *end = out + cpu_single_bytes(p->dtype, i);
+        float *to = cpu_single_place(p->dtype, end, s->made);
+        if (p->n > BLOCK)
+            p->single->exps(s->other, scores(p, row, i, m, s), m, s->max);
+        p->single->scaled[cpu_single_rounding(p->dtype)](to, s->other, m, factor);
+        cpu_single_write(p->single, p->dtype, end, to, m);
+        if (y < i || y >= i + m)
+            continue;
+        const double there = s->other[y - i] * factor - own * g;
+        p->loops->store[p->dtype](out + cpu_single_bytes(p->dtype, y), 0, &there, 1);
+    }
+}
+
 static void gradient_rows(void *ctx, int64_t begin, int64_t end)
 {
     plan *p = ctx;
@@ -161,6 +217,10 @@ static void gradient_rows(void *ctx, int64_t begin, int64_t end)
         const double g = element(p, p->wide, p->g, row * p->g->stride[0]);
         if (y >= 0)
             read_row(p, row, &s);
+        if (y >= 0 && p->single && p->smoothing == 0) {
+            gradient_single(p, &s, row, y, g);
+            continue;
+        }
         for (int64_t i = 0; i < p->n; i += BLOCK) {
             const int64_t m = p->n - i < BLOCK ? p->n - i : BLOCK;
             if (y < 0) {
@@ -207,6 +267,9 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     p.dtype = dtype_index(p.a->dtype);
     p.wide = p.a->dtype == NDP_F64 ? CPU_NORM_F64 : CPU_NORM_F32;
     p.precise = p.a->dtype == NDP_F64;
+    p.single = !p.precise && p.a->stride[1] == 1 && (!gradient || p.out->stride[1] == 1)
+                   ? CPU_ISA_PICK(cpu_single_loops)
+                   : NULL;
     atomic_init(&p.bad, rows);
     if (rows == 0)
         return NDP_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "norm/grad.h"
 #include "norm/lines.h"
+#include "norm/single_grad.h"
 
 enum { BLOCK = 2048, GRAIN = 1 << 13 };
 
@@ -62,7 +63,7 @@ static void plan_make(plan *p, const ndp_call *call)
     p->op = call->op == NDP_OP_layer_norm_grads ? NDP_OP_layer_norm_grad
             : call->op == NDP_OP_rms_norm_grads ? NDP_OP_rms_norm_grad
                                                 : call->op;
-    p->statistics = call->n_out > 1 ? (double *)cpu_ptr(&call->scratch) : NULL;
+    p->statistics = call->n_out > 1 && call->scratch.mem ? (double *)cpu_ptr(&call->scratch) : NULL;
     p->dtype = view[X]->dtype == NDP_F16    ? CPU_NORM_F16
                : view[X]->dtype == NDP_BF16 ? CPU_NORM_BF16
                : view[X]->dtype == NDP_F32  ? CPU_NORM_F32
@@ -227,8 +228,14 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     (void)kernel;
     (void)stream;
     plan_make(&p, call);
+    cpu_single_grad_plan q;
     if (p.rows.size == 0 || p.n == 0)
         return NDP_OK;
+    cpu_single_grad_make(&q, &p, call);
+    if (q.way != CPU_SINGLE_NONE) {
+        cpu_single_grad_run(&q, call);
+        return NDP_OK;
+    }
     int64_t units = p.rows.size, grain = GRAIN / p.n;
     if (p.tiles) {
         units = units / p.rows.shape[p.rows.ndim - 1] * p.tiles;
@@ -242,8 +249,16 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
 
 static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
+    plan p;
+    cpu_single_grad_plan q;
     (void)kernel;
-    return call->n_out > 1 ? (uint64_t)cpu_norm_weights_scratch(call) * sizeof(double) : 0;
+    if (call->n_out < 2)
+        return 0;
+    plan_make(&p, call);
+    cpu_single_grad_make(&q, &p, call);
+    const int64_t doubles = q.way == CPU_SINGLE_NONE ? cpu_norm_weights_scratch(call)
+                                                     : cpu_single_grad_scratch(&q, call);
+    return (uint64_t)doubles * sizeof(double);
 }
 
 static const ndp_kernel the_kernel = {

@@ -45,16 +45,23 @@ static void plan_axes(norm_plan *p, const ndp_view *view[OPERANDS], int n_reduce
     cpu_walk_end(&p->line);
 }
 
-static void plan_make(norm_plan *p, const ndp_call *call)
+static void find_views(const ndp_call *call, const ndp_view *view[OPERANDS])
 {
     const ndp_norm *params = call->params;
-    const ndp_view *in = &call->in[0], *view[OPERANDS] = {in, &call->out[0]};
-    int64_t bytes = ndp_dtype_size(in->dtype);
+    view[IN] = &call->in[0];
+    view[OUT] = &call->out[0];
     view[SCALE] = params->has_scale ? &call->in[1] : NULL;
     view[BIAS] = params->has_bias ? &call->in[call->n_in - 1] : NULL;
+    for (uint32_t i = 0; i < 2; i++)
+        view[MEAN + i] = i + 1 < call->n_out ? &call->out[i + 1] : NULL;
+}
+
+static void plan_make(norm_plan *p, const ndp_call *call, const ndp_view *view[OPERANDS])
+{
+    const ndp_norm *params = call->params;
+    const ndp_view *in = view[IN];
+    int64_t bytes = ndp_dtype_size(in->dtype);
     p->grouped = call->op == NDP_OP_group_norm;
-    for (uint32_t i = 1; i < call->n_out; i++)
-        view[MEAN + i - 1] = &call->out[i];
     for (int o = 0; o < OPERANDS; o++)
         p->base[o] = view[o] ? cpu_ptr(view[o]) : NULL;
     p->loops = CPU_ISA_PICK(cpu_norm_loops);
@@ -98,20 +105,39 @@ void cpu_norm_store_moments(const norm_plan *p, const int64_t *offset, double me
         store_wide(p, p->base[VARIANCE] + offset[VARIANCE], variance);
 }
 
+static void run_tiles(norm_plan *p)
+{
+    const int64_t inner = p->rows.shape[p->rows.ndim - 1], rows = p->rows.size / inner;
+    void (*work)(void *, int64_t, int64_t) =
+        cpu_norm_has_softmax_columns(p) ? cpu_norm_softmax_columns : cpu_norm_tiles;
+    /* Long runs of memory, where nothing is kept from pass to pass. */
+    if (cpu_norm_has_columns(p) ||
+        (work == cpu_norm_softmax_columns && p->op == NDP_OP_log_softmax)) {
+        work = work == cpu_norm_tiles ? cpu_norm_columns : work;
+        p->across = cpu_norm_wide(inner);
+        p->tiles = (inner + p->across - 1) / p->across;
+    }
+    const int64_t grain = GRAIN / (p->n * p->across);
+    cpu_parallel(rows * p->tiles, grain > 1 ? grain : 1, work, p);
+}
+
 static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
 {
     (void)kernel;
     (void)stream;
     norm_plan p;
-    plan_make(&p, call);
+    const ndp_view *view[OPERANDS];
+    find_views(call, view);
+    plan_make(&p, call, view);
     if (p.rows.size == 0 || p.n == 0)
         return NDP_OK;
-    int64_t units = p.rows.size, grain = GRAIN / p.n;
-    if (p.tiles) {
-        units = units / p.rows.shape[p.rows.ndim - 1] * p.tiles;
-        grain = GRAIN / (p.n * p.across);
-    }
-    cpu_parallel(units, grain > 1 ? grain : 1, p.tiles ? cpu_norm_tiles : cpu_norm_rows, &p);
+    const int kept = view[IN]->ndim - ((const ndp_norm *)call->params)->n_reduced;
+    if (cpu_norm_softmax_rows(&p, view, kept) || cpu_norm_single(&p, view, kept))
+        return NDP_OK;
+    if (p.tiles)
+        run_tiles(&p);
+    else
+        cpu_parallel(p.rows.size, GRAIN / p.n > 1 ? GRAIN / p.n : 1, cpu_norm_rows, &p);
     return NDP_OK;
 }
 

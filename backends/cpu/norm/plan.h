@@ -67,4 +67,15 @@ void cpu_norm_store_moments(const norm_plan *p, const int64_t *offset, double me
 /* The work on units begin..end for cpu_parallel: rows, or tiles. ctx is the plan. */
 void cpu_norm_rows(void *ctx, int64_t begin, int64_t end);
 void cpu_norm_tiles(void *ctx, int64_t begin, int64_t end);
+
+/* single.c: the whole call, if it is of single precision or below and of rows that have dense runs; 0 where it is
+ * not. view: those of the operands. */
+int cpu_norm_single(const norm_plan *p, const ndp_view *const *view, int kept);
+/* columns.c: the same of rows side by side, as work on tiles. */
+int cpu_norm_has_columns(const norm_plan *p);
+void cpu_norm_columns(void *ctx, int64_t begin, int64_t end);
+/* softmax.c: both of softmax and log_softmax. */
+int cpu_norm_softmax_rows(const norm_plan *p, const ndp_view *const *view, int kept);
+int cpu_norm_has_softmax_columns(const norm_plan *p);
+void cpu_norm_softmax_columns(void *ctx, int64_t begin, int64_t end);
 #endif

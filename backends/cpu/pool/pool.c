@@ -12,8 +12,8 @@ typedef struct {
     const ndp_pool *params;
     cv_image positions; /* data NULL: none */
     int32_t op, by_channels;
-    int64_t
-        *counts; /* of the windows along the last axis, for means; in the fixed scratch memory */
+    char *
+        counts; /* of the windows along the last axis, for means, in the type that is computed in */
     int64_t image[3], grid[3];
 } plan;
 
@@ -244,7 +244,7 @@ static void pool_row(const plan *q, int64_t image, int64_t d, int64_t h)
     for (int64_t p = 0; q->op == NDP_OP_avg_pool && p < q->grid[2]; p++)
         f->loops->divide(
             pl_at(&f->out, image, 0, d, h, p), NULL,
-            w->divisor ? w->divisor : count_of(q, 0, d) * count_of(q, 1, h) * q->counts[p], n);
+            w->divisor ? w->divisor : count_of(q, 0, d) * count_of(q, 1, h) * count_of(q, 2, p), n);
 }
 
 /* Tasks count rows of windows. */
@@ -275,6 +275,27 @@ static void covering(const plan *q, int d, int64_t e, int64_t *first, int64_t *e
                        w->dilation[d], w->before[d], first, end);
 }
 
+/* The tap at `at`, of windows first..end, and the next, of every other element: those of windows that have both at
+ * once. */
+static void spread_two(const plan *q, char *sums, const char *mean, int64_t at, int64_t first,
+                       int64_t end)
+{
+    const int64_t size = q->f.element;
+    int64_t from, to;
+    nd_window_inside(q->grid[2], 2, at + 1, q->image[2], &from, &to);
+    const int64_t low = first > from ? first : from, high = end < to ? end : to;
+    for (int k = 0; k < 2; k++) {
+        const int64_t begin = k ? from : first, last = k ? to : end;
+        for (int64_t p = begin; p < last; p++) {
+            p = p >= low && p < high ? high : p;
+            if (p < last)
+                q->f.loops->add(sums + (at + k + 2 * p) * size, mean + p * size, 1, 1);
+        }
+    }
+    if (high > low)
+        q->f.loops->spread_twice(sums + (at + 2 * low) * size, mean + low * size, high - low);
+}
+
 /* Means of a row of windows go to every element that they cover. */
 static void spread_row(const plan *q, char *sums, const char *grad, char *mean, int64_t d,
                        int64_t h)
@@ -287,7 +308,10 @@ static void spread_row(const plan *q, char *sums, const char *grad, char *mean, 
     for (int64_t t = 0; !w->adaptive && t < w->kernel[2]; t++) {
         const int64_t at = t - w->before[2];
         nd_window_inside(q->grid[2], w->stride[2], at, q->image[2], &first, &end);
-        if (end > first)
+        if (w->stride[2] == 2 && t + 1 < w->kernel[2]) {
+            spread_two(q, sums, mean, at, first, end);
+            t++;
+        } else if (end > first)
             q->f.loops->spread(sums + (at + first * w->stride[2]) * size, w->stride[2],
                                mean + first * size, end - first);
     }
@@ -402,9 +426,9 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     const ndp_pool *w = q.params;
     if (!call->scratch.mem || (uint64_t)ndp_view_size(&call->scratch) < pl_scratch(&q.f))
         return cpu_error(NDP_ERR_INTERNAL, "a pool was called without its scratch memory");
-    q.counts = (int64_t *)(void *)cpu_ptr(&call->scratch);
+    q.counts = cpu_ptr(&call->scratch);
     for (int64_t p = 0; p < q.grid[2]; p++)
-        q.counts[p] = count_of(&q, 2, p);
+        q.f.loops->fill(q.counts + p * q.f.element, (double)count_of(&q, 2, p), 1);
     const int grad = call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad;
     const int64_t taps = !w->adaptive ? cv_product(w->kernel)
                          : grad       ? 4

@@ -16,7 +16,8 @@ typedef struct {
     void (*larger_run)(void *best, const void *x, int64_t n);
     void (*larger_at)(void *best, int64_t *position, const void *x, int64_t step, int64_t n,
                       int64_t at, int64_t by);
-    void (*divide)(void *x, const int64_t *counts, int64_t count, int64_t n);
+    /* By counts[i]*count, numbers of x's type; counts NULL: by count. */
+    void (*divide)(void *x, const void *counts, int64_t count, int64_t n);
     void (*fill)(void *x, double value, int64_t n);
     /* sum[i] += scale*x[i] */
     void (*scaled)(void *sum, const void *x, double scale, int64_t n);
@@ -30,6 +31,9 @@ typedef struct {
                   int64_t n);
     /* sum[i*step] += x[i] */
     void (*spread)(void *sum, int64_t step, const void *x, int64_t n);
+    /* x[i] to sum[2*i] and sum[2*i + 1]; and back, the sum of both to sum[i]. */
+    void (*spread_twice)(void *sum, const void *x, int64_t n);
+    void (*add_pairs)(void *sum, const void *x, int64_t n);
 } pl_loops;
 typedef struct {
     pl_loops loops[2]; /* f32, f64 */

@@ -15,6 +15,7 @@
         .larger_run = pl_larger_run_##name, .larger_at = pl_larger_at_##name,               \
         .divide = pl_divide_##name, .fill = pl_fill_##name, .scaled = pl_scaled_##name,     \
         .gather = pl_gather_##name, .scatter = pl_scatter_##name, .route = pl_route_##name, \
-        .spread = pl_spread_##name                                                          \
+        .spread = pl_spread_##name, .spread_twice = pl_spread_twice_##name,                 \
+        .add_pairs = pl_add_pairs_##name                                                    \
     }
 const pl_isa CPU_ISA_FN(cpu_pool_isa) = {.loops = {PL_LOOPS(f32), PL_LOOPS(f64)}};

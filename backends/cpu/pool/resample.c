@@ -19,6 +19,8 @@ typedef struct {
     pl_frame f;
     const ndp_resample *params;
     int32_t backward, taps;
+    int32_t
+        doubled; /* each element of the source is two neighbours of the result along the last axis */
     int64_t source[3], result[3]; /* extents */
     table axis[3];
 } plan;
@@ -151,6 +153,20 @@ static double share_of(const plan *q, int d, int64_t i, int64_t e)
     return share;
 }
 
+/* Row (d, h) of the source where each of its elements is two neighbours in every row of the result. */
+static void add_doubled(const plan *q, const pl_run *r, int s, int64_t image, int64_t c, int64_t d,
+                        int64_t h, char *row)
+{
+    const pl_frame *f = &q->f;
+    f->loops->fill(row, 0, q->source[2]);
+    for (int64_t i = q->axis[0].begin[d]; i < q->axis[0].end[d]; i++)
+        for (int64_t j = q->axis[1].begin[h]; j < q->axis[1].end[h]; j++)
+            f->loops->add_pairs(row,
+                                pl_load(f, &f->in, pl_at(&f->in, image, c, i, j, 0), f->in.space[2],
+                                        q->result[2], pl_row(r, s, ROW)),
+                                q->source[2]);
+}
+
 /* Tasks count rows of the source. */
 static void run_back(void *ctx, int64_t begin, int64_t end)
 {
@@ -163,6 +179,12 @@ static void run_back(void *ctx, int64_t begin, int64_t end)
         const int64_t h = task % q->source[1], d = task / q->source[1] % q->source[0];
         const int64_t plane = task / q->source[1] / q->source[0];
         const int64_t image = plane / f->channels, c = plane % f->channels;
+        if (q->doubled) {
+            add_doubled(q, r, s, image, c, d, h, row);
+            f->k->save[f->out.dtype](row, q->source[2], pl_at(&f->out, image, c, d, h, 0),
+                                     f->out.space[2]);
+            continue;
+        }
         f->loops->fill(sums, 0, q->result[2]);
         for (int64_t i = q->axis[0].begin[d]; i < q->axis[0].end[d]; i++)
             for (int64_t j = q->axis[1].begin[h]; j < q->axis[1].end[h]; j++) {
@@ -203,6 +225,9 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     char *memory = cpu_ptr(&call->scratch);
     for (int d = 0; d < 3; memory += table_bytes(&q, d), d++)
         make_table(&q, d, memory);
+    q.doubled = q.taps == 1 && q.result[2] == 2 * q.source[2];
+    for (int64_t e = 0; q.doubled && e < q.source[2]; e++)
+        q.doubled = q.axis[2].begin[e] == 2 * e && q.axis[2].end[e] == 2 * e + 2;
     const int64_t *extent = q.backward ? q.source : q.result;
     return pl_parallel(&q.f, call, &q, q.f.images * q.f.channels * extent[0] * extent[1],
                        extent[2] * q.taps, q.backward ? run_back : run_rows);

@@ -78,15 +78,16 @@ static void PL_FN(larger_at)(void *best_, int64_t *restrict position, const void
 }
 
 /* By counts[i]*count, or by count where counts is NULL. */
-static void PL_FN(divide)(void *x_, const int64_t *counts, int64_t count, int64_t n)
+static void PL_FN(divide)(void *x_, const void *counts, int64_t count, int64_t n)
 {
     PL_T *restrict x = x_;
+    const PL_T *restrict each = counts, all = (PL_T)count;
     if (counts)
         for (int64_t i = 0; i < n; i++)
-            x[i] /= (PL_T)(counts[i] * count);
+            x[i] /= each[i] * all;
     else
         for (int64_t i = 0; i < n; i++)
-            x[i] /= (PL_T)count;
+            x[i] /= all;
 }
 
 static void PL_FN(fill)(void *x_, double value, int64_t n)
@@ -142,6 +143,24 @@ static void PL_FN(route)(void *x_, const void *grad_, const int64_t *position, i
         if (at >= 0 && at < width)
             x[at] += grad[i];
     }
+}
+
+static void PL_FN(spread_twice)(void *sum_, const void *x_, int64_t n)
+{
+    PL_T *restrict sum = sum_;
+    const PL_T *restrict x = x_;
+    for (int64_t i = 0; i < n; i++) {
+        sum[2 * i] += x[i];
+        sum[2 * i + 1] += x[i];
+    }
+}
+
+static void PL_FN(add_pairs)(void *sum_, const void *x_, int64_t n)
+{
+    PL_T *restrict sum = sum_;
+    const PL_T *restrict x = x_;
+    for (int64_t i = 0; i < n; i++)
+        sum[i] += x[2 * i] + x[2 * i + 1];
 }
 
 static void PL_FN(spread)(void *sum_, int64_t step, const void *x_, int64_t n)

@@ -10,13 +10,20 @@ CPU_INLINE double FN(term)(double x, double m)
 {
     double d = x - (m - m == 0 ? m : 0);
     d = d > 0 ? 0 : d;
-    return sizeof(T) == 8 ? cpu_exp_below(d) : vm_exp(d);
+    return sizeof(T) == 8 ? cpu_exp_below(d) : vm_exp_low(d);
 }
 
 CPU_INLINE double FN(larger)(double m, double x)
 {
     double r = x > m ? x : m;
     return x != x ? x : r;
+}
+
+/* The larger of both, or a NaN. */
+CPU_INLINE T FN(more)(T a, T b)
+{
+    T r = a > b ? a : b;
+    return a != a ? a : r;
 }
 
 CPU_INLINE void FN(count)(double *sum, double *ones, double t)
@@ -71,26 +78,42 @@ static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int
 {
     double *restrict m = f->state, *restrict sum = m + f->cap, *restrict ones = sum + f->cap;
     int r = 0;
-    for (; r + 4 <= nrows; r += 4) {
-        const T *restrict x0 = rows[r], *restrict x1 = rows[r + 1];
-        const T *restrict x2 = rows[r + 2], *restrict x3 = rows[r + 3];
+    /* A new maximum costs an exponential, so it is sought among eight. */
+    for (; r + 8 <= nrows; r += 8) {
+        const T *const restrict x0 = rows[r], *const restrict x1 = rows[r + 1];
+        const T *const restrict x2 = rows[r + 2], *const restrict x3 = rows[r + 3];
+        const T *const restrict x4 = rows[r + 4], *const restrict x5 = rows[r + 5];
+        const T *const restrict x6 = rows[r + 6], *const restrict x7 = rows[r + 7];
         CPU_INDEPENDENT
         for (int64_t j = 0; j < n; j++) {
-            double a = (double)x0[j], b = (double)x1[j], c = (double)x2[j], d = (double)x3[j];
-            double max = FN(larger)(FN(larger)(FN(larger)(FN(larger)(m[j], a), b), c), d);
-            FN(raise)(&m[j], &sum[j], &ones[j], max);
-            FN(count)(&sum[j], &ones[j], FN(term)(a, max));
-            FN(count)(&sum[j], &ones[j], FN(term)(b, max));
-            FN(count)(&sum[j], &ones[j], FN(term)(c, max));
-            FN(count)(&sum[j], &ones[j], FN(term)(d, max));
+            T a = FN(more)(FN(more)(x0[j], x1[j]), FN(more)(x2[j], x3[j]));
+            T b = FN(more)(FN(more)(x4[j], x5[j]), FN(more)(x6[j], x7[j]));
+            double max = FN(larger)(m[j], (double)FN(more)(a, b));
+            double most = m[j], total = sum[j], o = ones[j];
+            FN(raise)(&most, &total, &o, max);
+            FN(count)(&total, &o, FN(term)((double)x0[j], max));
+            FN(count)(&total, &o, FN(term)((double)x1[j], max));
+            FN(count)(&total, &o, FN(term)((double)x2[j], max));
+            FN(count)(&total, &o, FN(term)((double)x3[j], max));
+            FN(count)(&total, &o, FN(term)((double)x4[j], max));
+            FN(count)(&total, &o, FN(term)((double)x5[j], max));
+            FN(count)(&total, &o, FN(term)((double)x6[j], max));
+            FN(count)(&total, &o, FN(term)((double)x7[j], max));
+            m[j] = most;
+            sum[j] = total;
+            ones[j] = o;
         }
     }
     for (; r < nrows; r++) {
         const T *restrict x = rows[r];
         CPU_INDEPENDENT
         for (int64_t j = 0; j < n; j++) {
-            FN(raise)(&m[j], &sum[j], &ones[j], FN(larger)(m[j], (double)x[j]));
-            FN(count)(&sum[j], &ones[j], FN(term)((double)x[j], m[j]));
+            double most = m[j], total = sum[j], o = ones[j];
+            FN(raise)(&most, &total, &o, FN(larger)(most, (double)x[j]));
+            FN(count)(&total, &o, FN(term)((double)x[j], most));
+            m[j] = most;
+            sum[j] = total;
+            ones[j] = o;
         }
     }
 }
