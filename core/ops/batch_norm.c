@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Normalisation of batches, by their own statistics or by the running ones. */
-#include <ndock/expr.h>
 #include <ndock/normalization.h>
 #include "core/ops/neural.h"
 
@@ -100,58 +99,6 @@ static nd_array *by_running(nd_steps *s, const batching *p, const nd_array *a, c
                 : nd__step2(s, ND_OP_multiply, d, beside(s, p, by));
 }
 
-/* Values from which on one pass over memory is worth making, or finding, a loop for it. */
-enum { ONE_PASS = 1 << 18 };
-
-/* The operations of by_running() and the cast to the dtype as one expression, whose bits are theirs. */
-static nd_status express(const batching *p, nd_expr *e, const nd_array *a, int inputs)
-{
-    int32_t node[4], wide, distance, x;
-    for (int i = 0; i < inputs; i++)
-        ND_RETURN_IF(nd_expr_input(e, &node[i]));
-    wide = node[0];
-    if (a->dtype != p->wide)
-        ND_RETURN_IF(nd_expr_cast(e, node[0], p->wide, &wide));
-    const int32_t both[2] = {wide, node[1]};
-    ND_RETURN_IF(nd_expr_apply(e, ND_OP_subtract, both, 2, 0, &distance));
-    node[1] = distance;
-    ND_RETURN_IF(
-        nd_expr_apply(e, inputs > 3 ? ND_OP_fma : ND_OP_multiply, node + 1, inputs - 1, 0, &x));
-    if (p->wide != p->dtype) {
-        wide = x;
-        ND_RETURN_IF(nd_expr_cast(e, wide, p->dtype, &x));
-    }
-    return nd_expr_output(e, x);
-}
-
-/* by_running() and the cast to the dtype in one pass. */
-static nd_status run_one_pass(const batching *p, const nd_array *const operands[4], int inputs,
-                              nd_array **out)
-{
-    nd_arg args[4];
-    nd_expr *e;
-    for (int i = 0; i < inputs; i++)
-        args[i] = (nd_arg){.array = operands[i]};
-    ND_RETURN_IF(nd_expr_create(&e));
-    nd_status status = express(p, e, operands[0], inputs);
-    status = status == ND_OK ? nd_expr_run(e, args, inputs, NULL, 1, out) : status;
-    nd_expr_release(e);
-    return status;
-}
-
-static nd_array *by_running_once(nd_steps *s, const batching *p, const nd_array *a,
-                                 const nd_array *mean, const nd_array *by, const nd_array *bias)
-{
-    nd_array *r;
-    /* A loop over others would read them far apart. */
-    if (a->size < ONE_PASS || !nd__is_c_order(a->ndim, a->shape, a->stride))
-        return nd__step_cast(s, by_running(s, p, a, mean, by, bias), p->dtype);
-    const nd_array *const operands[4] = {a, beside(s, p, mean), beside(s, p, by),
-                                         bias ? beside(s, p, bias) : NULL};
-    ND_STEP(s, r, run_one_pass(p, operands, bias ? 4 : 3, &r));
-    return r;
-}
-
 /* running = (1 - momentum)*running + momentum*times*now */
 static void move(nd_steps *s, const batching *p, const nd_array *running, nd_array *now,
                  double times)
@@ -204,7 +151,8 @@ nd_status nd_batch_norm(const nd_array *a, const nd_array *scale, const nd_array
     nd_array *by = inverse_deviation(&s, &p, variance);
     if (scale)
         by = nd__step2(&s, ND_OP_multiply, by, nd__step_cast(&s, scale, p.wide));
-    r = by_running_once(&s, &p, a, mean, by, bias);
+    r = by_running(&s, &p, a, mean, by, bias);
+    r = nd__step_cast(&s, r, p.dtype);
     return nd__steps_end(&s, p.name, r, out);
 }
 
