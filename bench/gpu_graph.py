@@ -103,7 +103,7 @@ class Direct:
         for _ in range(nodes):
             self.kept.append(lib.apply("add", self.kept[-1], self.kept[0]))
         lib.call("nd_graph_end", self.graph)
-        lib.call("nd_stream_pop")
+        lib.call("nd_stream_pop", self.stream)
         self.launch_fn, self.eager = lib.c.nd_graph_launch, None
         self.empty = best(lambda: lib.c.nd_ndim(self.kept[0].handle), 1000)
 
