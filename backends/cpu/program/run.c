@@ -12,7 +12,8 @@ enum {
     COSTLY_GRAIN = 8192,
     MAX_GRAIN = 1 << 18,
     MAX_RUN = 8192, /* elements of a run of blocks */
-    LONG_ROW = 1024
+    LONG_ROW = 1024,
+    MEMORY_STEPS = 4 /* programs of more wait for their loops */
 };
 /* Runs of several blocks: there are none; they span whole rows; each is part of one row. */
 enum { NO_RUNS, RUNS_OF_ROWS, RUNS_IN_ROWS };
@@ -213,13 +214,16 @@ static void choose_block(plan *p)
     int64_t in_cache = n_buffers + p->program->n_out; /* and inputs that are read where they are */
     for (int k = 0; k < p->program->n_in; k++)
         in_cache += p->own[k] < 0;
-    const int64_t elements = CPU_PROGRAM_CACHE / (slot * in_cache);
-    /* Powers of two were measured up to a tenth faster than what lies between; a call of a loop for
-     * fewer than 256 costs more than the second level of cache. */
-    const int fits = (256 * slot + CPU_PROGRAM_PAD) * n_buffers <= CPU_PROGRAM_ARENA;
-    p->block = fits ? 256 : CPU_PROGRAM_LEAST;
-    while (2 * p->block <= elements && 2 * p->block <= CPU_PROGRAM_BLOCK)
-        p->block *= 2;
+    int64_t elements = CPU_PROGRAM_CACHE / (slot * in_cache) & ~(int64_t)63;
+    elements = elements < CPU_PROGRAM_LEAST ? CPU_PROGRAM_LEAST : elements;
+    if (elements < 256 && (256 * slot + CPU_PROGRAM_PAD) * n_buffers <= CPU_PROGRAM_ARENA)
+        elements = 256; /* a call of a loop for fewer costs more than the second level of cache */
+    p->block = elements < CPU_PROGRAM_BLOCK ? elements : CPU_PROGRAM_BLOCK;
+    /* Where memory is what is waited for, powers of two were measured up to a tenth faster than what
+     * lies between. */
+    if (p->program->n_steps <= MEMORY_STEPS && p->block >= 256)
+        while (p->block & (p->block - 1))
+            p->block &= p->block - 1;
     p->pitch = p->block * slot + CPU_PROGRAM_PAD;
 }
 
