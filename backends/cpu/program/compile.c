@@ -264,21 +264,10 @@ static void share_buffers(const compiler *c, cpu_program *out)
     }
 }
 
-/* Programs of rows keep their steps: what is one value for each row may lie between them. */
-static void link_steps(compiler *c)
-{
-    int16_t result[NDP_PROGRAM_MAX_OUT];
-    for (uint32_t i = 0; i < c->p->n_out; i++)
-        result[i] = c->stored[c->p->out[i]];
-    if (!(c->p->flags & NDP_PROGRAM_ROWS))
-        c->n_steps = cpu_program_link(c->step, c->n_steps, (int32_t)c->p->n_in,
-                                      (int32_t)c->p->n_scalar, result, (int32_t)c->p->n_out);
-}
-
 static int32_t finish(compiler *c, const ndp_kernel **kernel)
 {
     const ndp_program *p = c->p;
-    link_steps(c);
+    c->n_steps = cpu_program_link(p, c->stored, c->step, c->n_steps);
     size_t steps = (size_t)c->n_steps * sizeof *c->step;
     cpu_program *out = calloc(1, sizeof *out + steps + (size_t)c->n_places * sizeof(int16_t));
     if (!out)

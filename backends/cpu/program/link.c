@@ -83,7 +83,7 @@ static void join(const linker *l, cpu_step *m, cpu_step *s, int k)
     m->n = -1;
 }
 
-static void count_uses(linker *l, const int16_t *result, int32_t n_results)
+static void count_uses(linker *l, const ndp_program *p, const int16_t *stored)
 {
     memset(l->uses, 0, sizeof l->uses);
     memset(l->maker, -1, sizeof l->maker);
@@ -92,30 +92,35 @@ static void count_uses(linker *l, const int16_t *result, int32_t n_results)
             l->uses[l->step[i].from[k]]++;
         l->maker[l->step[i].to] = (int16_t)i;
     }
-    for (int32_t i = 0; i < n_results; i++)
-        l->uses[result[i]] += 2; /* it is wanted as it is */
+    for (uint32_t i = 0; i < p->n_out; i++)
+        l->uses[stored[p->out[i]]] += CPU_CHAIN_LINKS; /* it is wanted as it is */
 }
 
-int32_t cpu_program_link(cpu_step *step, int32_t n_steps, int32_t first_scalar, int32_t n_scalar,
-                         const int16_t *result, int32_t n_results)
+static void link_step(const linker *l, cpu_step *s)
 {
     const cpu_chain_loops *loops = CPU_ISA_PICK(cpu_chain_table);
+    cpu_step *m = maker_of(l, s, 0);
+    const int k = !m;
+    m = m ? m : maker_of(l, s, 1);
+    if (m)
+        join(l, m, s, k);
+    s->chain = s->dtype == NDP_F64 ? loops->f64 : loops->f32;
+}
+
+int32_t cpu_program_link(const ndp_program *p, const int16_t *stored, cpu_step *step,
+                         int32_t n_steps)
+{
     linker l = {.step = step,
                 .n = n_steps,
-                .first_scalar = first_scalar,
-                .end_scalar = first_scalar + n_scalar};
+                .first_scalar = (int32_t)p->n_in,
+                .end_scalar = (int32_t)(p->n_in + p->n_scalar)};
     int32_t n = 0;
-    count_uses(&l, result, n_results);
-    for (cpu_step *s = step; s < step + n_steps; s++) {
-        if (s->kind != CPU_STEP_LOOP || !s->op)
-            continue;
-        cpu_step *m = maker_of(&l, s, 0);
-        const int k = !m;
-        m = m ? m : maker_of(&l, s, 1);
-        if (m)
-            join(&l, m, s, k);
-        s->chain = s->dtype == NDP_F64 ? loops->f64 : loops->f32;
-    }
+    if (p->flags & NDP_PROGRAM_ROWS)
+        return n_steps; /* what is one value for each row may lie between */
+    count_uses(&l, p, stored);
+    for (cpu_step *s = step; s < step + n_steps; s++)
+        if (s->kind == CPU_STEP_LOOP && s->op)
+            link_step(&l, s);
     for (int32_t i = 0; i < n_steps; i++)
         if (step[i].n >= 0)
             step[n++] = step[i];

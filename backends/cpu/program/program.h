@@ -99,10 +99,10 @@ static inline void cpu_step_do(const cpu_step *s, const ew_isa *isa, char *const
     }
 }
 
-/* link.c: chains of the program's steps, in place; returns how many steps there are then. scalars: places from
- * first on, n of them; results: the places of the program's results. */
-int32_t cpu_program_link(cpu_step *step, int32_t n_steps, int32_t first_scalar, int32_t n_scalar,
-                         const int16_t *result, int32_t n_results);
+/* link.c: chains of the program's steps, in place; stored: by value, its place. How many steps there are
+ * then. */
+int32_t cpu_program_link(const ndp_program *p, const int16_t *stored, cpu_step *step,
+                         int32_t n_steps);
 
 /* scalars.c */
 /* Scalars as elements, as they are stored and as float. */
