@@ -195,8 +195,7 @@ static int32_t compile_failed(const job *j, nvrtc_result r, const char *log)
                       log && log[0] ? log : fn.error_text(r), j->options);
 }
 
-/* From 12.9 on NVRTC keeps what it compiled in the driver's cache too; ours has it anyway, and the
- * driver's takes as long to write as all else. */
+/* From 12.9 on NVRTC keeps what it compiled in the driver's cache as well; ndock's has it already. */
 static int keeps_code(void)
 {
     int major = 0, minor = 0;
