@@ -195,29 +195,18 @@ static int32_t compile_failed(const job *j, nvrtc_result r, const char *log)
                       log && log[0] ? log : fn.error_text(r), j->options);
 }
 
-/* From 12.9 on NVRTC keeps what it compiled in the driver's cache as well; ndock's has it already. */
-static int keeps_code(void)
-{
-    int major = 0, minor = 0;
-    fn.version(&major, &minor);
-    return major > 12 || (major == 12 && minor >= 9);
-}
-
 static int32_t compile_program(const job *j, nvrtc_program p, ndh_compiled *out)
 {
     char arch[64], options[2048];
     const char *list[MAX_OPTIONS];
     uint64_t n;
-    int given = 1;
     if (strlen(j->options) >= sizeof options)
         return cuda_error(NDP_ERR_ARGUMENT, "%s: the options have %zu bytes; %zu are the most",
                           j->name, strlen(j->options), sizeof options - 1);
     snprintf(arch, sizeof arch, "--gpu-architecture=%s", j->arch);
     snprintf(options, sizeof options, "%s", j->options);
     list[0] = arch;
-    if (keeps_code())
-        list[given++] = "--no-cache";
-    nvrtc_result r = fn.compile(p, split(options, list, given, MAX_OPTIONS), list);
+    nvrtc_result r = fn.compile(p, split(options, list, 1, MAX_OPTIONS), list);
     out->log = text_of(p, fn.log_size, fn.log, &n);
     if (r != OK)
         return compile_failed(j, r, out->log);
