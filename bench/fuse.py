@@ -5,8 +5,9 @@
     bench/fuse.py [--device cpu] [--n 2^25] [--rounds 5] [--only WORD]
 
 GB/s of useful traffic: the bytes of the arguments and results, each counted once. On the CPU beside NumPy, numexpr and PyTorch, on
-cuda beside torch.compile, cupy.fuse and jax.jit, where these are installed. copy: ndock's own copy of an array of the same size, in the same
-run; of copy: the fused figure over it, for the traffic of one read a write as well as for more. Best of the rounds, taken in turns.
+cuda beside torch.compile, cupy.fuse and jax.jit, where these are installed. copy: ndock's own copy that moves as many bytes, half of them
+read, in the same run (one that moves more spends less of its time on beginning and ending); of copy: the fused figure over it. Best of
+the rounds, taken in turns.
 first: what the first fused call took, milliseconds. A row that fails says so, and the others go on."""
 import argparse
 import os
@@ -144,8 +145,9 @@ def contestants(name, dtype):
     sync(nd)
     first = (time.perf_counter() - start) * 1e3
     why = fused.fused_reason
-    into = nd.empty((N,), dtype=dtype, device=ARGS.device)
-    source = nd.ones((N,), dtype=dtype, device=ARGS.device)
+    nbytes = sum(a.nbytes for a in ours) + fused(*ours).nbytes
+    source = nd.ones((nbytes // (2 * ours[0].itemsize),), dtype=dtype, device=ARGS.device)
+    into = nd.empty(source.shape, dtype=dtype, device=ARGS.device)
     made = [("copy", nd, lambda: nd.copy_to(source, into)),
             ("fused", nd, lambda: fused(*ours)),
             ("ndock eager", nd, lambda: function(nd, *ours))]
@@ -168,7 +170,6 @@ def contestants(name, dtype):
         handed = [jax.numpy.asarray(h).astype(dtype) for h in hosts]
         jitted = jax.jit(lambda *xs: function(jax.numpy, *xs))
         made.append(("jax.jit", jax, lambda: jitted(*handed)))
-    nbytes = sum(a.nbytes for a in ours) + fused(*ours).nbytes
     return made, nbytes, source.nbytes * 2, first, why
 
 

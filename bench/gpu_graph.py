@@ -7,9 +7,9 @@
 replay: microseconds a node, of many launches that are waited for together. enqueue: microseconds until one launch returns,
 the device idle; each on a stream of its own, and ours and PyTorch's on the default one, which the driver takes longer for. Best
 of the rounds, peers in turn. The plain graph is as many launches of one kernel, captured and launched by
-the driver through ctypes, whose own cost (of an empty call) is taken off. What Python takes of ours is told beside it: an empty
-call of a builtin, and giving the GIL away and taking it back, by an empty call of the driver with and without that. rebind: one
-argument that every node reads.
+the driver through ctypes, whose own cost (of an empty call) is taken off; "C API" is nd_graph_launch called in the same way. What Python
+takes of ours is told beside it: an empty call of a builtin, and giving the GIL away and taking it back, by an empty call of the driver
+with and without that. rebind: one argument that every node reads, beside what the driver takes to give as many nodes other parameters.
 A row that fails is printed, and the rest goes on. Each is quick: the whole takes a few seconds."""
 import argparse
 import ctypes
@@ -85,6 +85,38 @@ class Ours:
         self.nd.synchronize(self.device)
 
 
+class Direct:
+    """nd_graph_launch by ctypes, as the plain graph is launched."""
+    name = "C API"
+
+    def __init__(self, device, nodes):
+        import ndock_ctypes
+
+        with open("/proc/self/maps") as maps:  # the library that the package has loaded
+            path = next(line.split()[-1] for line in maps if "/libndock.so" in line)
+        lib = self.lib = ndock_ctypes.Library(path, device)
+        self.stream, self.graph = ctypes.c_void_p(), ctypes.c_void_p()
+        lib.call("nd_stream_create", lib.device, None, ctypes.byref(self.stream))
+        lib.call("nd_stream_push", self.stream)
+        self.kept = [lib.apply("add", lib.uniform((64, 64)), lib.uniform((64, 64)))]
+        lib.call("nd_graph_begin", self.stream, None, ctypes.byref(self.graph))
+        for _ in range(nodes):
+            self.kept.append(lib.apply("add", self.kept[-1], self.kept[0]))
+        lib.call("nd_graph_end", self.graph)
+        lib.call("nd_stream_pop", self.stream)
+        self.launch_fn, self.eager = lib.c.nd_graph_launch, None
+        self.empty = best(lambda: lib.c.nd_ndim(self.kept[0].handle), 1000)
+
+    def on_own(self, function):
+        return function()
+
+    def launch(self):
+        self.launch_fn(self.graph, self.stream, None)
+
+    def wait(self):
+        self.lib.call("nd_stream_synchronize", self.stream)
+
+
 class Torch:
     name = "torch"
 
@@ -134,6 +166,7 @@ class Plain:
             self.done("cuLaunchKernel", function, N // 256, 1, 1, 256, 1, 1, 0, self.stream, values, None)
         self.done("cuStreamEndCapture", self.stream, ctypes.byref(graph))
         self.done("cuGraphInstantiateWithFlags", ctypes.byref(self.exec), graph, ctypes.c_uint64(0))
+        self.graph, self.values = graph, values
         self.launch_fn, self.query = cu.cuGraphLaunch, cu.cuDriverGetVersion
         self.empty = best(lambda: self.query(ctypes.byref(number)), 1000)
         kept = ctypes.PyDLL("libcuda.so.1").cuDriverGetVersion  # without giving the GIL away
@@ -159,6 +192,24 @@ class Plain:
 
     def launch(self):
         self.launch_fn(self.exec, self.stream)
+
+    def set_params_us(self, nodes):
+        """What the driver takes to give a node of a ready graph the parameters that it has."""
+        class Params(ctypes.Structure):  # CUDA_KERNEL_NODE_PARAMS_v2
+            _fields_ = [("func", ctypes.c_void_p), ("sizes", ctypes.c_uint * 7), ("values", ctypes.c_void_p),
+                        ("extra", ctypes.c_void_p), ("kernel", ctypes.c_void_p), ("context", ctypes.c_void_p)]
+
+        count, params = ctypes.c_size_t(nodes), Params()
+        node = (ctypes.c_void_p * nodes)()
+        self.done("cuGraphGetNodes", self.graph, node, ctypes.byref(count))
+        self.done("cuGraphKernelNodeGetParams_v2", ctypes.c_void_p(node[0]), ctypes.byref(params))
+        call, where, calls = self.cu.cuGraphExecKernelNodeSetParams_v2, ctypes.byref(params), [ctypes.c_void_p(n) for n in node]
+        self.done("cuGraphExecKernelNodeSetParams_v2", self.exec, calls[0], where)
+
+        def each():
+            for n in calls:
+                call(self.exec, n, where)
+        return max(best(each, 20) / nodes - self.empty, 0)
 
     def wait(self):
         self.done("cuStreamSynchronize", self.stream)
@@ -187,7 +238,7 @@ def row(name, figures):
 
 def graphs(args):
     peers = []
-    for kind in (Ours, Torch, Plain):
+    for kind in (Ours, Torch, Plain, Direct):
         try:
             peers.append(kind(args.device, args.nodes))
             peers[-1].launch()
@@ -207,12 +258,16 @@ def graphs(args):
     row("   on the default stream", [f"{t:.2f}" for t in default[:2]])
     eager = [f"{best(lambda p=p: (p.eager(), p.wait()), 5) / args.nodes:.3f}" if p.eager else "" for p in peers]
     row("without a graph, us an add", eager)
-    if len(peers) == 3:
-        print(f"ratio to plain CUDA: replay {replay[0] / replay[2]:.3f} (aim 1.07), enqueue {enqueue[0] / enqueue[2]:.2f} "
-              f"(aim 1.3); to torch: replay {replay[0] / replay[1]:.3f}, enqueue {enqueue[0] / enqueue[1]:.2f}")
-        python = peers[2].cold(int) + peers[2].gil
-        print(f"   of ours Python's: an empty call {peers[2].cold(int):.2f} us, the GIL given away and taken {peers[2].gil:.2f} us; "
-              f"without these {(enqueue[0] - python) / enqueue[2]:.2f} of plain CUDA")
+    at = {p.name: i for i, p in enumerate(peers)}
+    if len(peers) == 4:
+        i, plain = at["torch"], at["plain CUDA"]
+        print(f"ratio to plain CUDA: replay {replay[0] / replay[plain]:.3f} (aim 1.07), enqueue {enqueue[at['C API']] / enqueue[plain]:.2f} "
+              f"(aim 1.3), from Python {enqueue[0] / enqueue[plain]:.2f}; to torch: replay {replay[0] / replay[i]:.3f}, "
+              f"enqueue {enqueue[0] / enqueue[i]:.2f}")
+        python = peers[plain].cold(int) + peers[plain].gil
+        print(f"   of ours Python's: an empty call {peers[plain].cold(int):.2f} us, the GIL given away and taken {peers[plain].gil:.2f} us; "
+              f"without these {(enqueue[0] - python) / enqueue[plain]:.2f} of plain CUDA")
+        row("the driver, us a node given parameters", [f"{peers[plain].set_params_us(args.nodes):.3f}"])
     return peers[0] if peers and isinstance(peers[0], Ours) else None
 
 

@@ -8,6 +8,7 @@ cpu_isa_sources = \
   %reldir%/matmul/matmul_isa.c \
   %reldir%/norm/norm_isa.c %reldir%/norm/single_isa.c \
   %reldir%/pool/pool_isa.c \
+  %reldir%/program/chain_isa.c \
   %reldir%/attention/rows_isa.c \
   %reldir%/quant/quant_isa.c \
   %reldir%/random/random_isa.c %reldir%/random/sampler_isa.c \
@@ -81,7 +82,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/attention/rows_tmpl.h %reldir%/neural/dropout.c %reldir%/neural/entropy.c %reldir%/neural/rope.c \
   %reldir%/norm/grad.c %reldir%/norm/grad.h %reldir%/norm/grad_tiles.c %reldir%/norm/lines.h %reldir%/norm/norm.c %reldir%/norm/norm.h %reldir%/norm/plan.h %reldir%/norm/rows.c \
   %reldir%/norm/columns.c %reldir%/norm/single.c %reldir%/norm/single.h %reldir%/norm/columns_grad.c %reldir%/norm/single_grad.c %reldir%/norm/single_grad.h %reldir%/norm/single_weights.c %reldir%/norm/single_rows.h %reldir%/norm/single_tmpl.h %reldir%/norm/softmax.c %reldir%/norm/tiles.c %reldir%/norm/weights.c \
-  %reldir%/program/compile.c %reldir%/program/program.h %reldir%/program/rows.c %reldir%/program/run.c %reldir%/program/scalars.c \
+  %reldir%/program/chain.h %reldir%/program/chain_tmpl.h %reldir%/program/compile.c %reldir%/program/link.c %reldir%/program/program.h %reldir%/program/rows.c %reldir%/program/run.c %reldir%/program/scalars.c \
   %reldir%/pool/frame.c %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
   %reldir%/pool/unfold.c \
   %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/quant.c %reldir%/quant/quant.h \

@@ -64,6 +64,7 @@ class _Formula:
     """What elementwise kernels and reductions share: parameters, and a plan for each kind of arguments."""
 
     def __init__(self, in_params: str, out_params: str, name: str, preamble: str, options: Any, what: str) -> None:
+        from . import _kernel_text  # noqa: F401: else the first call would wait for it
         from ._kernel_types import options_text, parameters
         self.in_params: tuple[Param, ...] = parameters(in_params, what)
         self.out_params: tuple[Param, ...] = parameters(out_params, what)

@@ -155,6 +155,67 @@ static void larger_than_cache(void)
     ok(failed == 0, "results of 17 MiB: %d differ on %s", failed, nd_device_name(device));
 }
 
+/* Rows of which each has many blocks: dense ones, every second of a larger array's, one that all have,
+ * one element for each. */
+static void long_rows(void)
+{
+    static const nd_dtype dtypes[] = {ND_F32, ND_F64, ND_F16};
+    static const int64_t cols[] = {20011, 1200, 700};
+    int failed = 0;
+    for (int k = 0; k < 9; k++) {
+        const int64_t n = cols[k / 3], rows = k / 3 ? 30 : 3, one = 1;
+        const int64_t all = 2 * rows * n, twice[2] = {2 * rows, n};
+        const nd_index some[2] = {nd_range(1, ND_END_OPEN, 2), nd_ellipsis()};
+        nd_array *flat = many(dtypes[k % 3], all), *wide = NULL, *a = NULL;
+        random_expr r;
+        random_expr_begin(&r);
+        need(nd_reshape(flat, 2, twice, &wide));
+        need(nd_slice(wide, some, 2, &a));
+        add_input(&r, a);
+        add_input(&r, many(dtypes[k % 3], n));
+        add_input(&r, random_array(dtypes[k % 3], device, 2, (const int64_t[]){rows, 1}));
+        add_input(&r, random_array(dtypes[k % 3], device, 1, &one));
+        add_apply(&r, ND_OP_multiply, (const int[]){0, 1}, 2);
+        add_apply(&r, ND_OP_add, (const int[]){4, 2}, 2);
+        add_apply(&r, ND_OP_divide, (const int[]){5, 3}, 2);
+        add_apply(&r, ND_OP_subtract, (const int[]){6, 0}, 2);
+        failed += !random_expr_holds(&r, (const int[]){5, 7}, 2);
+        nd_release(flat);
+        nd_release(wide);
+        random_expr_end(&r);
+    }
+    ok(failed == 0, "rows of up to 20011 elements: %d differ on %s", failed,
+       nd_device_name(device));
+}
+
+/* Arithmetic that goes on with what came before: with arrays, scalars and itself, on either side. */
+static void chains(void)
+{
+    static const nd_dtype dtypes[] = {ND_F32, ND_F64, ND_F16};
+    static const nd_op ops[] = {ND_OP_add, ND_OP_subtract, ND_OP_multiply, ND_OP_divide};
+    const int n = count_of(300);
+    int failed = 0;
+    for (int i = 0; i < n && failed < 3; i++) {
+        const int64_t size = i % 3 ? 1 + below(200) : 3000 + below(300);
+        const nd_dtype dtype = dtypes[i % 7 % 3];
+        random_expr r;
+        random_expr_begin(&r);
+        add_input(&r, random_array(dtype, device, 1, &size));
+        add_input(&r, random_array(dtype, device, 1, &size));
+        add_scalar(&r, nd_float(value_of()));
+        add_scalar(&r, nd_float(1.5));
+        add_apply(&r, ops[below(4)], (const int[]){(int)below(2), (int)below(4)}, 2);
+        for (int k = (int)below(20); k; k--) {
+            const int last = r.n - 1, other = below(6) ? (int)below(4) : last, turn = (int)below(2);
+            const int in[2] = {turn ? other : last, turn ? last : other};
+            add_apply(&r, ops[below(4)], in, 2);
+        }
+        failed += !random_expr_holds(&r, (const int[]){r.n - 1, 4}, 1 + (int)below(2));
+        random_expr_end(&r);
+    }
+    ok(failed == 0, "%d chains of arithmetic on %s", n, nd_device_name(device));
+}
+
 /* A reduction of the last axis; whether the value can be reduced. */
 static int add_row_reduce(random_expr *r, int from, int keepdims)
 {
@@ -282,7 +343,8 @@ int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"every_op", every_op},       {"every_cast", every_cast},
                                      {"random", random_ones},      {"rows", rows_in_one},
-                                     {"large", larger_than_cache}, {"quotients", quotients}};
+                                     {"large", larger_than_cache}, {"long rows", long_rows},
+                                     {"chains", chains},           {"quotients", quotients}};
     char names[256];
     const char *given = getenv("NDOCK_TEST_DEVICES");
     snprintf(names, sizeof names, "%s", given ? given : "cpu sim:0");

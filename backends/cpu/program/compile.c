@@ -43,7 +43,8 @@ static int16_t new_place(compiler *c, int64_t nbytes)
 static cpu_step *new_step(compiler *c, int32_t kind, int32_t n, int16_t to)
 {
     cpu_step *s = &c->step[c->n_steps++];
-    *s = (cpu_step){.kind = kind, .n = n, .to = to, .from = {-1, -1, -1}};
+    *s = (cpu_step){.kind = kind, .n = n, .to = to};
+    memset(s->from, -1, sizeof s->from);
     return s;
 }
 
@@ -156,6 +157,8 @@ static void choose_loop(compiler *c, const ndp_instruction *k, int widens, cpu_s
         const int form = first ? EW_SCALAR_FIRST : second ? EW_SCALAR_SECOND : EW_DENSE;
         s->loop = arith->loop[form];
         s->streamed = arith->streamed[form];
+        s->op = k->compute == NDP_F32 || k->compute == NDP_F64 ? k->op : 0;
+        s->dtype = k->compute;
         return;
     }
     s->loop = c->isa->loops[k->compute][k->op];
@@ -250,7 +253,9 @@ static void share_buffers(const compiler *c, cpu_program *out)
         out->buffer[s->to] = n_free ? free_list[--n_free] : (int16_t)out->n_buffers++;
         for (int k = 0; k < s->n; k++) {
             int16_t from = s->from[k];
-            int again = (k > 0 && s->from[0] == from) || (k > 1 && s->from[1] == from);
+            int again = 0;
+            for (int j = 0; j < k; j++)
+                again |= s->from[j] == from;
             if (out->buffer[from] >= 0 && c->last[from] == i && !again)
                 free_list[n_free++] = out->buffer[from];
         }
@@ -262,6 +267,7 @@ static void share_buffers(const compiler *c, cpu_program *out)
 static int32_t finish(compiler *c, const ndp_kernel **kernel)
 {
     const ndp_program *p = c->p;
+    c->n_steps = cpu_program_link(p, c->stored, c->step, c->n_steps);
     size_t steps = (size_t)c->n_steps * sizeof *c->step;
     cpu_program *out = calloc(1, sizeof *out + steps + (size_t)c->n_places * sizeof(int16_t));
     if (!out)

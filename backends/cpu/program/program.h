@@ -6,6 +6,7 @@
 #define NDOCK_CPU_PROGRAM_H
 #include "copy/copy.h"
 #include "elementwise/elementwise.h"
+#include "program/chain.h"
 
 enum {
     CPU_PROGRAM_OPERANDS = NDP_PROGRAM_MAX_IN + NDP_PROGRAM_MAX_OUT,
@@ -24,6 +25,7 @@ enum {
     CPU_STEP_CAST,
     CPU_STEP_WIDEN,
     CPU_STEP_NARROW,
+    CPU_STEP_CHAIN,
     CPU_STEP_REDUCE,
     CPU_STEP_SPREAD
 };
@@ -33,9 +35,11 @@ enum {
 typedef struct {
     int32_t kind, n, bf16; /* CPU_STEP_*; operands; widen and narrow: of bf16, else f16 */
     int32_t of_rows;       /* of one element for each row */
-    int32_t op, dtype;     /* reduce */
+    int32_t op, dtype;     /* reduce; a loop that may be in a chain, else 0 */
     int32_t nbytes;        /* spread: of an element */
-    int16_t from[3], to;   /* places */
+    int16_t from[CPU_CHAIN_LINKS], to; /* places */
+    uint8_t link[CPU_CHAIN_LINKS];     /* chain: what is done with each of from */
+    cpu_chain_fn *chain;
     ew_loop loop;
     ew_loop streamed; /* the same, with the result written past the cache; NULL: there is none */
     cpu_cast_fn *cast;
@@ -57,8 +61,19 @@ typedef struct {
     cpu_step step[];
 } cpu_program;
 
-/* One step over n elements; not those of rows alone. */
-static inline void cpu_step_do(const cpu_step *s, const ew_isa *isa, char *const *place, int64_t n)
+static inline void cpu_step_do_chain(const cpu_step *s, char *const *place, int64_t n, int stream)
+{
+    char *p[CPU_CHAIN_LINKS + 1];
+    for (int k = 0; k < s->n; k++)
+        p[k] = place[s->from[k]];
+    p[s->n] = place[s->to];
+    s->chain(s->link, s->n, p, n, stream);
+}
+
+/* One step over n elements; not those of rows alone. stream: the result goes past the cache, which
+ * steps can that have a streamed loop. */
+static inline void cpu_step_do(const cpu_step *s, const ew_isa *isa, char *const *place, int64_t n,
+                               int stream)
 {
     char *p[4] = {place[s->from[0]]}, *const to = place[s->to];
     switch (s->kind) {
@@ -66,7 +81,10 @@ static inline void cpu_step_do(const cpu_step *s, const ew_isa *isa, char *const
         for (int k = 1; k < s->n; k++)
             p[k] = place[s->from[k]];
         p[s->n] = to;
-        s->loop(p, n);
+        (stream ? s->streamed : s->loop)(p, n);
+        break;
+    case CPU_STEP_CHAIN:
+        cpu_step_do_chain(s, place, n, stream);
         break;
     case CPU_STEP_CAST:
         s->cast(to, p[0], n);
@@ -80,6 +98,11 @@ static inline void cpu_step_do(const cpu_step *s, const ew_isa *isa, char *const
                                                      (const float *)(void *)p[0], n);
     }
 }
+
+/* link.c: chains of the program's steps, in place; stored: by value, its place. How many steps there are
+ * then. */
+int32_t cpu_program_link(const ndp_program *p, const int16_t *stored, cpu_step *step,
+                         int32_t n_steps);
 
 /* scalars.c */
 /* Scalars as elements, as they are stored and as float. */

@@ -177,7 +177,7 @@ static void do_step(const worker *w, const cpu_step *s)
     else if (s->kind == CPU_STEP_SPREAD)
         spread(w, s);
     else
-        cpu_step_do(s, w->plan->isa, w->place, s->of_rows ? w->rows : w->rows * w->plan->length);
+        cpu_step_do(s, w->plan->isa, w->place, s->of_rows ? w->rows : w->rows * w->plan->length, 0);
 }
 
 /* ---- blocks ---- */
