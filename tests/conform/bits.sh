@@ -32,8 +32,8 @@ if [ -z "$NDOCK_TEST_SLICE" ]; then
     check "runs again with four threads" bits again NDOCK_NUM_THREADS=4
     check "another run: the same bits" same again
 fi
-check "runs with OMP_NUM_THREADS" bits omp OMP_NUM_THREADS=3
-check "OMP_NUM_THREADS=3: the same bits" same omp
+check "runs with OMP_NUM_THREADS" bits omp OMP_NUM_THREADS=6
+check "OMP_NUM_THREADS=6: the same bits" same omp
 check "runs at the lowest SIMD level" bits baseline NDOCK_CPU_ISA=baseline NDOCK_NUM_THREADS=2
 check "lowest SIMD level: the same bits" same baseline
 finish
