@@ -53,8 +53,8 @@ typedef struct {
     char *shared, *slots;
     atomic_uchar *busy; /* a slot each */
     int32_t n_slots;
-    int64_t item, i0, j0, m, n;         /* shared operands: of this part */
-    int64_t tiles_m, tiles_n;           /* in it */
+    int64_t item, i0, j0, m, n; /* shared operands: of this part */
+    int64_t tiles_m, tiles_n;   /* in it */
     struct {
         int64_t lanes, blocks, tasks; /* of a task, of k; in all */
     } packing[2];                     /* of a and b */
@@ -148,8 +148,7 @@ static void cut_packing(mm_run *r, int is_b)
     const int64_t all = is_b ? r->n : r->m;
     const int beside = (is_b ? p->b.column : p->a.row) == 1;
     const int64_t deep = beside ? p->kc : p->depth;
-    const int64_t lanes =
-        mm_round_up((work + deep - 1) / deep, is_b ? p->k->columns : p->k->rows);
+    const int64_t lanes = mm_round_up((work + deep - 1) / deep, is_b ? p->k->columns : p->k->rows);
     r->packing[is_b].lanes = lanes;
     r->packing[is_b].blocks = beside ? (p->depth + p->kc - 1) / p->kc : 1;
     r->packing[is_b].tasks = (all + lanes - 1) / lanes * r->packing[is_b].blocks;

@@ -119,7 +119,7 @@ typedef struct {
     int64_t pitch; /* of rows of sums, such that not all rows compete for one set of the cache */
     int64_t super_m, super_n; /* part of a product whose packed operands exist at a time */
     int64_t shared_a, shared_b, shared_bytes; /* scratch: once */
-    int64_t deep, chain_pitch; /* a sweep cut along k too: how many blocks, and rows of their chains */
+    int64_t deep, chain_pitch; /* a sweep cut along k too: its blocks, and rows of their chains */
     /* scratch, once a thread: panels or rows of a and of b, sums, sums of one block of k, rows of
      * out and bias in the type of the sums */
     int64_t slot_a, slot_b, slot_sums, slot_chain, slot_row, slot_bytes;

@@ -7,7 +7,7 @@
 
 #define MM_FEW_ROWS 8
 #define MM_FEW_ROWS_FROM (32 << 10) /* elements of b */
-#define MM_DEEP_FROM (4 << 20) /* bytes of b */
+#define MM_DEEP_FROM (4 << 20)      /* bytes of b */
 #define MM_SHORT_DEPTH 1024         /* bytes of columns of which a tile has many */
 #define MM_SHARE_FROM (4 << 20)   /* multiply-adds of a product whose packed operands are shared */
 #define MM_SHARE_BYTES (64 << 20) /* most memory for them */

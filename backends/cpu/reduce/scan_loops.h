@@ -6,8 +6,8 @@
 #include "host/cpu.h"
 
 enum {
-    BLOCK = 512, /* elements in flight */
-    ROWS = 4,           /* rows at once */
+    BLOCK = 512,       /* elements in flight */
+    ROWS = 4,          /* rows at once */
     PITCH = BLOCK + 8, /* between them, such that they do not compete for one set of the cache */
     TILE = 512         /* rows side by side */
 };
