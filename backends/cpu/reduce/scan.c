@@ -157,9 +157,10 @@ typedef struct {
     int64_t n, step[2];    /* along the scanned dimension, bytes */
     int64_t beside, tiles; /* whether rows go side by side, and in how many tiles a run */
     int words;             /* dense sums of 64 bits, which need no block */
+    scan_loop at_once;     /* of ROWS rows, or NULL */
     cpu_load load;
     scan_store store;
-    scan_loop along, across, at_once;
+    scan_loop along, across;
     int prod, complex;
 } plan;
 
