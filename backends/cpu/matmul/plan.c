@@ -186,8 +186,8 @@ static void swap_operands(mm_plan *p)
     p->n = m;
 }
 
-/* One product with too few columns for tiles of long rows, on many threads: k's blocks are tasks too. Rows of 1 KiB
- * were read at a fifth of the speed of those of 4 KiB. */
+/* One product with too few columns for tiles of long rows, on many threads: k's blocks are tasks too, since short pieces
+ * of rows far apart are read slowly. */
 static void plan_deep(mm_plan *p)
 {
     const int64_t size = p->k->element, wanted = 4 * (int64_t)cpu_team();
