@@ -171,38 +171,6 @@ static void run_shared(mm_run *r)
             }
 }
 
-/* Tasks count tiles, block of k by block of k. */
-static void run_deep_blocks(void *ctx, int64_t begin, int64_t end)
-{
-    const mm_run *r = ctx;
-    const mm_plan *p = r->p;
-    const int s = cpu_slot_take(r->busy, r->n_slots);
-    for (int64_t t = begin; t < end; t++) {
-        int64_t j = t % r->tiles_n * p->tile_n, n = p->n - j < p->tile_n ? p->n - j : p->tile_n;
-        mm_sweep_block(p, t / r->tiles_n, j, n, r->shared, r->slots + s * p->slot_bytes);
-    }
-    cpu_slot_give(r->busy, s);
-}
-
-static void run_deep_sums(void *ctx, int64_t begin, int64_t end)
-{
-    const mm_run *r = ctx;
-    const mm_plan *p = r->p;
-    const int s = cpu_slot_take(r->busy, r->n_slots);
-    for (int64_t t = begin; t < end; t++) {
-        int64_t j = t * p->tile_n, n = p->n - j < p->tile_n ? p->n - j : p->tile_n;
-        mm_sweep_sum(p, j, n, r->shared, r->slots + s * p->slot_bytes);
-    }
-    cpu_slot_give(r->busy, s);
-}
-
-static void run_deep(mm_run *r)
-{
-    r->tiles_n = (r->p->n + r->p->tile_n - 1) / r->p->tile_n;
-    cpu_parallel(r->p->deep * r->tiles_n, 1, run_deep_blocks, r);
-    cpu_parallel(r->tiles_n, 1, run_deep_sums, r);
-}
-
 static void run_separate(mm_run *r)
 {
     const mm_plan *p = r->p;
@@ -282,8 +250,6 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
         run_blas(&r);
     else if (p.path == MM_SHARED)
         run_shared(&r);
-    else if (p.deep > 0)
-        run_deep(&r);
     else
         run_separate(&r);
     return NDP_OK;

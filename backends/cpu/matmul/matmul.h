@@ -119,7 +119,6 @@ typedef struct {
     int64_t pitch; /* of rows of sums, such that not all rows compete for one set of the cache */
     int64_t super_m, super_n; /* part of a product whose packed operands exist at a time */
     int64_t shared_a, shared_b, shared_bytes; /* scratch: once */
-    int64_t deep, chain_pitch; /* a sweep cut along k too: its blocks, and rows of their chains */
     /* scratch, once a thread: panels or rows of a and of b, sums, sums of one block of k, rows of
      * out and bias in the type of the sums */
     int64_t slot_a, slot_b, slot_sums, slot_chain, slot_row, slot_bytes;
@@ -179,10 +178,7 @@ int mm_blas_serves(const mm_plan *p);
 /* out = alpha*a@b + beta*out, of one product of the plan. */
 void mm_blas_product(const mm_plan *p, const char *a, const char *b, char *out);
 
-/* ---- matmul/skinny.c: all rows, and columns j to j + n, of a product, in a slot. sweep_block: of block d of k
- * alone, into its chains, of which there are p->deep in `chains`; sweep_sum: the sums of these. */
-void mm_sweep_block(const mm_plan *p, int64_t d, int64_t j, int64_t n, char *chains, char *slot);
-void mm_sweep_sum(const mm_plan *p, int64_t j, int64_t n, const char *chains, char *slot);
+/* ---- matmul/skinny.c: all rows, and columns j to j + n, of a product, in a slot. */
 void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
 void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
 #endif

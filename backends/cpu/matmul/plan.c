@@ -7,7 +7,6 @@
 
 #define MM_FEW_ROWS 8
 #define MM_FEW_ROWS_FROM (32 << 10) /* elements of b */
-#define MM_DEEP_FROM (4 << 20)      /* bytes of b */
 #define MM_SHORT_DEPTH 1024         /* bytes of columns of which a tile has many */
 #define MM_SHARE_FROM (4 << 20)   /* multiply-adds of a product whose packed operands are shared */
 #define MM_SHARE_BYTES (64 << 20) /* most memory for them */
@@ -186,23 +185,6 @@ static void swap_operands(mm_plan *p)
     p->n = m;
 }
 
-/* One product with too few columns for tiles of long rows, on many threads: k's blocks are tasks too, since short pieces
- * of rows far apart are read slowly. */
-static void plan_deep(mm_plan *p)
-{
-    const int64_t size = p->k->element, wanted = 4 * (int64_t)cpu_team();
-    const int64_t blocks = (p->depth + p->kc - 1) / p->kc;
-    if (cpu_team() <= 4 || p->batch > 1 || blocks < 4 || p->depth * p->n * size < MM_DEEP_FROM ||
-        p->n * size / 4096 >= wanted)
-        return;
-    p->deep = blocks;
-    p->tile_n = 16384 / size;
-    while ((p->n + p->tile_n - 1) / p->tile_n * blocks < wanted && p->tile_n * size > 4096)
-        p->tile_n /= 2;
-    p->chain_pitch = mm_round_up(p->n, 64 / size) + 64 / size;
-    p->shared_bytes = mm_round_up(blocks * p->m * p->chain_pitch * size, 64);
-}
-
 static void plan_few_rows(mm_plan *p)
 {
     mm_plan swapped = *p;
@@ -225,7 +207,6 @@ static void plan_few_rows(mm_plan *p)
         const int64_t least = cpu_team() > 4 ? 1024 : p->m == 1 ? 8192 : 4096;
         while (p->n / p->tile_n * p->batch < wanted && p->tile_n * p->k->element > least)
             p->tile_n /= 2;
-        plan_deep(p);
     }
 }
 

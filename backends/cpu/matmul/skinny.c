@@ -1,68 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Products with few rows: bound by reading b, so b is read once, in place, and never packed. */
-#include <string.h>
 #include "matmul/matmul.h"
 
-/* Columns of b have unit stride: rows of b, from d to d + kc, are swept, a few at a time, over chains that stay in
- * the cache. */
-static void sweep(const mm_plan *p, int64_t item, int64_t d, int64_t kc, int64_t j, int64_t n,
-                  char *chain, int64_t pitch, char *slot)
-{
-    const mm_kernels *k = p->k;
-    const int native = mm_is_native(k, p->b.dtype);
-    const int64_t step = native ? p->kc : MM_SWEEP_ROWS;
-    char *a = slot + p->slot_a;
-    k->load[p->a.dtype](mm_at(p, &p->a, item, 0, d), p->a.column, p->a.row, kc, p->m, a);
-    for (int64_t e = 0; e < kc; e += step) {
-        int64_t rows = kc - e < step ? kc - e : step, ldb = p->b.row;
-        char *b = mm_at(p, &p->b, item, d + e, j);
-        if (!native) {
-            k->load[p->b.dtype](b, ldb, 1, rows, n, slot + p->slot_b);
-            b = slot + p->slot_b;
-            ldb = n;
-        }
-        k->sweep(p->m, n, rows, a + e * p->m * k->element, b, ldb, chain, pitch, e == 0);
-    }
-}
-
-/* Adds up as the packed kernels do, to the bit. */
+/* Columns of b have unit stride: rows of b are swept, a few at a time, over sums that stay in the
+ * cache. Adds up as the packed kernels do, to the bit. */
 void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot)
 {
     const mm_kernels *k = p->k;
     const mm_scale one = {.f_alpha = 1, .u_alpha = 1};
-    char *sums = slot + p->slot_sums;
+    const int native = mm_is_native(k, p->b.dtype);
+    const int64_t step = native ? p->kc : MM_SWEEP_ROWS;
+    char *a = slot + p->slot_a, *sums = slot + p->slot_sums;
     for (int64_t d = 0; d < p->depth; d += p->kc) {
         int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
         char *chain = d == 0 ? sums : slot + p->slot_chain;
-        sweep(p, item, d, kc, j, n, chain, p->pitch, slot);
+        k->load[p->a.dtype](mm_at(p, &p->a, item, 0, d), p->a.column, p->a.row, kc, p->m, a);
+        for (int64_t e = 0; e < kc; e += step) {
+            int64_t rows = kc - e < step ? kc - e : step, ldb = p->b.row;
+            char *b = mm_at(p, &p->b, item, d + e, j);
+            if (!native) {
+                k->load[p->b.dtype](b, ldb, 1, rows, n, slot + p->slot_b);
+                b = slot + p->slot_b;
+                ldb = n;
+            }
+            k->sweep(p->m, n, rows, a + e * p->m * k->element, b, ldb, chain, p->pitch, e == 0);
+        }
         for (int64_t i = 0; d > 0 && i < p->m; i++)
             k->combine(sums + i * p->pitch * k->element, n, &one, NULL,
                        chain + i * p->pitch * k->element);
     }
     mm_finish(p, item, 0, j, p->m, n, sums, slot + p->slot_row);
-}
-
-void mm_sweep_block(const mm_plan *p, int64_t d, int64_t j, int64_t n, char *chains, char *slot)
-{
-    const int64_t first = d * p->kc, left = p->depth - first;
-    char *chain = chains + (d * p->m * p->chain_pitch + j) * p->k->element;
-    sweep(p, 0, first, left < p->kc ? left : p->kc, j, n, chain, p->chain_pitch, slot);
-}
-
-void mm_sweep_sum(const mm_plan *p, int64_t j, int64_t n, const char *chains, char *slot)
-{
-    const mm_kernels *k = p->k;
-    const mm_scale one = {.f_alpha = 1, .u_alpha = 1};
-    char *sums = slot + p->slot_sums;
-    for (int64_t i = 0; i < p->m; i++) {
-        char *row = sums + i * p->pitch * k->element;
-        const char *chain = chains + (i * p->chain_pitch + j) * k->element;
-        const int64_t block = p->m * p->chain_pitch * k->element;
-        memcpy(row, chain, (size_t)(n * k->element));
-        for (int64_t d = 1; d < p->deep; d++)
-            k->combine(row, n, &one, NULL, chain + d * block);
-    }
-    mm_finish(p, 0, 0, j, p->m, n, sums, slot + p->slot_row);
 }
 
 /* Rows of b have unit stride, or there is one column: inner products. */
