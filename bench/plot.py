@@ -22,7 +22,7 @@ def panel(name, contenders, x0):
     most = max(max(x for x, _ in every), 1)
 
     def at(x, y):
-        return x0 + LEFT + x / most * (WIDTH - LEFT - 12), TOP + (high - y) / max(high - low, 1) * (HEIGHT - TOP - BOTTOM)
+        return x0 + LEFT + x / most * (WIDTH - LEFT - 18), TOP + (high - y) / max(high - low, 1) * (HEIGHT - TOP - BOTTOM)
     out = [f'<text x="{x0 + WIDTH / 2}" y="15" text-anchor="middle" font-weight="bold">{name}</text>']
     for y in range(low, high + 1):
         (a, b), (c, _) = at(0, y), at(most, y)

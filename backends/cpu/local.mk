@@ -90,7 +90,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \
-  %reldir%/reduce/scan.c %reldir%/reduce/scan_tmpl.h %reldir%/reduce/sum_tmpl.h %reldir%/reduce/type_tmpl.h \
+  %reldir%/reduce/scan.c %reldir%/reduce/scan_loops.h %reldir%/reduce/scan_tmpl.h %reldir%/reduce/sum_tmpl.h %reldir%/reduce/type_tmpl.h \
   %reldir%/reduce/var_tmpl.h \
   %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/part.h \
   %reldir%/sort/part_tmpl.h %reldir%/sort/parts.c %reldir%/sort/positions.c %reldir%/sort/quick.h %reldir%/sort/quick_32.h \

@@ -343,6 +343,7 @@ int main(void)
     product(ND_F32, 128, 128, 10, 0);
     product(ND_F32, 784, 128, 128, 1);
     product(ND_F32, 1, 784, 512, 0);
+    product(ND_F32, 400, 300, 410, 0);
     windows(ND_F32, 1);
     windows(ND_F32, 16);
     windows(ND_F64, 2);

@@ -117,6 +117,23 @@ def test_long_lines(device):
 
 
 @cases(*DEVICES)
+def test_lines_at_once(device):
+    """Some rows go together: each has the bits that it has alone, in turned and stepped views too."""
+    for dtype in ("float32", "float64", "float16", "int32", "complex64"):
+        for rows, n in ((1, 700), (4, 513), (7, 1030), (23, 5)):
+            x = numbers(dtype, rows, n) * 3
+            x[rows // 2, n // 3] = -0.0 if x.dtype.kind in "fc" else 1
+            for f in (nd.cumulative_sum, nd.cumulative_prod):
+                for y in (from_numpy(x, device), from_numpy(np.repeat(x, 2, 1), device)[:, ::2], from_numpy(x[::-1, ::-1], device)[::-1, ::-1]):
+                    got = host(f(y, axis=1))
+                    alone = np.stack([host(f(y[i], axis=0)) for i in range(rows)])
+                    assert got.tobytes() == alone.tobytes(), (dtype, rows, n, f.__name__)
+    x = numbers("float64", 6, 300)
+    np.testing.assert_allclose(host(nd.cumulative_sum(from_numpy(x, device), axis=1)), np.cumsum(x, 1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(host(nd.cumulative_prod(from_numpy(x, device), axis=1)), np.cumprod(x, 1), rtol=1e-12)
+
+
+@cases(*DEVICES)
 def test_every_second(device):
     for dtype in ("float32", "int16", "float64", "uint8"):
         x = numbers(dtype, 10007)

@@ -86,12 +86,13 @@ static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, i
 
 #endif /* MM_STEPS */
 
-/* sums[row][part][column] of rows of a, row apart, and columns of b side by side, along k, a_step
- * and b_step apart; panels of so many lines, or the operands as they lie. */
+/* sums[row][part][column], rows ld scalars apart, of rows of a, row apart, and columns of b side by side, along k,
+ * a_step and b_step apart; panels of so many lines, or the operands as they lie. add: to what is there. */
 static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const MM_T *restrict a,
                                                                int64_t row, int64_t a_step,
                                                                const MM_T *restrict b,
-                                                               int64_t b_step, MM_T *restrict sums)
+                                                               int64_t b_step, MM_T *restrict sums,
+                                                               int64_t ld, int add)
 {
     MM_V c[MM_ROWS][MM_PARTS][MM_VECTORS];
 #pragma GCC unroll 64
@@ -121,11 +122,17 @@ static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const
         a += a_step;
         b += b_step;
     }
-#pragma GCC unroll 64
-    for (int i = 0; i < MM_ROWS * MM_PARTS * MM_VECTORS; i++)
-        memcpy(sums + i * MM_LANES,
-               &c[i / (MM_PARTS * MM_VECTORS)][i / MM_VECTORS % MM_PARTS][i % MM_VECTORS],
-               MM_BYTES);
+#pragma GCC unroll 16
+    for (int i = 0; i < MM_ROWS; i++, sums += ld)
+#pragma GCC unroll 8
+        for (int j = 0; j < MM_PARTS * MM_VECTORS; j++) {
+            MM_V x = c[i][j / MM_VECTORS][j % MM_VECTORS], old;
+            if (add) {
+                memcpy(&old, sums + j * MM_LANES, MM_BYTES);
+                x = old + x;
+            }
+            memcpy(sums + j * MM_LANES, &x, MM_BYTES);
+        }
 }
 
 /* rows x columns of sums into c, or added to it. ldc counts scalars. */
@@ -152,15 +159,17 @@ static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const 
             int rows = m - i < MM_ROWS ? (int)(m - i) : MM_ROWS;
             int columns = n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS;
             MM_T *to = (MM_T *)c + (i * ldc + j) * MM_PARTS;
+            const MM_T *x = pa + i * kc * MM_PARTS, *y = pb + j * kc * MM_PARTS;
+            if (MM_PARTS == 1 && rows == MM_ROWS && columns == MM_COLUMNS) {
+                MM_FN(micro)
+                (MM_STEPS(kc), x, 1, MM_ROWS * MM_PARTS, y, MM_COLUMNS * MM_PARTS, to,
+                 ldc * MM_PARTS, add);
+                continue;
+            }
             MM_FN(micro)
-            (MM_STEPS(kc), pa + i * kc * MM_PARTS, 1, MM_ROWS * MM_PARTS, pb + j * kc * MM_PARTS,
-             MM_COLUMNS * MM_PARTS, sums);
-            if (rows == MM_ROWS && columns == MM_COLUMNS && add)
-                MM_FN(merge)(sums, MM_ROWS, MM_COLUMNS, to, ldc * MM_PARTS, 1);
-            else if (rows == MM_ROWS && columns == MM_COLUMNS)
-                MM_FN(merge)(sums, MM_ROWS, MM_COLUMNS, to, ldc * MM_PARTS, 0);
-            else
-                MM_FN(merge)(sums, rows, columns, to, ldc * MM_PARTS, add);
+            (MM_STEPS(kc), x, 1, MM_ROWS * MM_PARTS, y, MM_COLUMNS * MM_PARTS, sums,
+             MM_COLUMNS * MM_PARTS, 0);
+            MM_FN(merge)(sums, rows, columns, to, ldc * MM_PARTS, add);
         }
 }
 
@@ -171,16 +180,15 @@ static void MM_FN(plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_
                          int64_t a_step, const void *b, int64_t ldb, void *c, int64_t ldc)
 {
     const MM_T *pa = a, *pb = b;
-    _Alignas(64) MM_T sums[MM_ROWS * MM_COLUMNS];
     for (int64_t jj = 0; jj < n; jj += MM_COLUMNS) {
         int64_t j = jj < n - MM_COLUMNS ? jj : n - MM_COLUMNS;
         for (int64_t ii = 0; ii < m; ii += MM_ROWS) {
             int64_t i = ii < m - MM_ROWS ? ii : m - MM_ROWS;
+            MM_T *to = (MM_T *)c + i * ldc + j;
             if (a_step == 1)
-                MM_FN(micro)(kc, pa + i * a_row, a_row, 1, pb + j, ldb, sums);
+                MM_FN(micro)(kc, pa + i * a_row, a_row, 1, pb + j, ldb, to, ldc, 0);
             else
-                MM_FN(micro)(kc, pa + i * a_row, a_row, a_step, pb + j, ldb, sums);
-            MM_FN(merge)(sums, MM_ROWS, MM_COLUMNS, (MM_T *)c + i * ldc + j, ldc, 0);
+                MM_FN(micro)(kc, pa + i * a_row, a_row, a_step, pb + j, ldb, to, ldc, 0);
         }
     }
 }

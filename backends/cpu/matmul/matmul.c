@@ -9,7 +9,8 @@
 #include "host/slots.h"
 #include "matmul/matmul.h"
 
-#define MM_PACK_WORK (32 << 10) /* elements worth a task of packing */
+#define MM_PACK_LEAST (8 << 10) /* elements worth a task of packing */
+#define MM_PACK_MOST (32 << 10)
 
 void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
              int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst)
@@ -52,9 +53,11 @@ typedef struct {
     char *shared, *slots;
     atomic_uchar *busy; /* a slot each */
     int32_t n_slots;
-    int64_t item, i0, j0, m, n;         /* shared operands: of this part */
-    int64_t tiles_m, tiles_n;           /* in it */
-    int64_t lanes_a, lanes_b, groups_a; /* of a task of packing */
+    int64_t item, i0, j0, m, n; /* shared operands: of this part */
+    int64_t tiles_m, tiles_n;   /* in it */
+    struct {
+        int64_t lanes, blocks, tasks; /* of a task, of k; in all */
+    } packing[2];                     /* of a and b */
 } mm_run;
 
 static void pack_shared(void *ctx, int64_t begin, int64_t end)
@@ -62,18 +65,20 @@ static void pack_shared(void *ctx, int64_t begin, int64_t end)
     const mm_run *r = ctx;
     const mm_plan *p = r->p;
     for (int64_t g = begin; g < end; g++) {
-        int is_a = g < r->groups_a;
-        int64_t step = is_a ? r->lanes_a : r->lanes_b, all = is_a ? r->m : r->n;
-        int64_t lane = (is_a ? g : g - r->groups_a) * step;
-        int64_t w = all - lane < step ? all - lane : step;
-        int64_t padded = mm_round_up(all, is_a ? p->k->rows : p->k->columns);
-        for (int64_t k = 0; k < p->depth; k += p->kc) {
+        const int is_b = g >= r->packing[0].tasks;
+        const int64_t t = is_b ? g - r->packing[0].tasks : g, blocks = r->packing[is_b].blocks;
+        const int64_t lane = t / blocks * r->packing[is_b].lanes, all = is_b ? r->n : r->m;
+        const int64_t left = all - lane,
+                      w = left < r->packing[is_b].lanes ? left : r->packing[is_b].lanes;
+        const int64_t padded = mm_round_up(all, is_b ? p->k->columns : p->k->rows);
+        const int64_t last = blocks > 1 ? (t % blocks + 1) * p->kc : p->depth;
+        for (int64_t k = t % blocks * p->kc; k < last && k < p->depth; k += p->kc) {
             int64_t kc = p->depth - k < p->kc ? p->depth - k : p->kc;
             int64_t offset = (padded * k + lane * kc) * p->k->element;
-            if (is_a)
-                pack_a(p, r->item, r->i0 + lane, w, k, kc, r->shared + p->shared_a + offset);
-            else
+            if (is_b)
                 pack_b(p, r->item, r->j0 + lane, w, k, kc, r->shared + p->shared_b + offset);
+            else
+                pack_a(p, r->item, r->i0 + lane, w, k, kc, r->shared + p->shared_a + offset);
         }
     }
 }
@@ -131,12 +136,27 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
     cpu_slot_give(r->busy, s);
 }
 
+/* Tasks read memory in runs as long as can be: of lanes side by side those of one block of k, else lanes from end to
+ * end. */
+static void cut_packing(mm_run *r, int is_b)
+{
+    const mm_plan *p = r->p;
+    const int64_t own = (r->m + r->n) * p->depth / (2 * (int64_t)cpu_team());
+    const int64_t work = own < MM_PACK_LEAST  ? MM_PACK_LEAST
+                         : own > MM_PACK_MOST ? MM_PACK_MOST
+                                              : own;
+    const int64_t all = is_b ? r->n : r->m;
+    const int beside = (is_b ? p->b.column : p->a.row) == 1;
+    const int64_t deep = beside ? p->kc : p->depth;
+    const int64_t lanes = mm_round_up((work + deep - 1) / deep, is_b ? p->k->columns : p->k->rows);
+    r->packing[is_b].lanes = lanes;
+    r->packing[is_b].blocks = beside ? (p->depth + p->kc - 1) / p->kc : 1;
+    r->packing[is_b].tasks = (all + lanes - 1) / lanes * r->packing[is_b].blocks;
+}
+
 static void run_shared(mm_run *r)
 {
     const mm_plan *p = r->p;
-    const int64_t lanes = (MM_PACK_WORK + p->depth - 1) / p->depth;
-    r->lanes_a = mm_round_up(lanes, p->k->rows);
-    r->lanes_b = mm_round_up(lanes, p->k->columns);
     for (r->item = 0; r->item < p->batch; r->item++)
         for (r->j0 = 0; r->j0 < p->n; r->j0 += p->super_n)
             for (r->i0 = 0; r->i0 < p->m; r->i0 += p->super_m) {
@@ -144,8 +164,9 @@ static void run_shared(mm_run *r)
                 r->n = p->n - r->j0 < p->super_n ? p->n - r->j0 : p->super_n;
                 r->tiles_m = (r->m + p->tile_m - 1) / p->tile_m;
                 r->tiles_n = (r->n + p->tile_n - 1) / p->tile_n;
-                r->groups_a = (r->m + r->lanes_a - 1) / r->lanes_a;
-                cpu_parallel(r->groups_a + (r->n + r->lanes_b - 1) / r->lanes_b, 1, pack_shared, r);
+                cut_packing(r, 0);
+                cut_packing(r, 1);
+                cpu_parallel(r->packing[0].tasks + r->packing[1].tasks, 1, pack_shared, r);
                 cpu_parallel(r->tiles_m * r->tiles_n, 1, run_tiles, r);
             }
 }

@@ -102,7 +102,9 @@ static void plan_tiles(mm_plan *p)
 /* Whether operands are packed for all tiles, and for how much of the product at a time. */
 static void plan_shared(mm_plan *p)
 {
-    const int64_t size = p->k->element, depth = p->depth < 1 ? 1 : p->depth;
+    const int64_t size = p->k->element, depth = p->depth;
+    if (depth == 0)
+        return;
     const int64_t lanes = MM_SHARE_BYTES / size / depth;
     if (p->m * p->n < MM_SHARE_FROM / depth || lanes < 1024 ||
         (p->m <= p->tile_m && p->n <= p->tile_n))

@@ -6,14 +6,12 @@
  * neighbouring rows are scanned side by side. Either way a row is scanned from its first element to
  * its last, so the bits depend on neither the layout nor the threads. */
 #include <stdio.h>
-#include "walk/walk.h"
+#include <string.h>
 #include "reduce/reduce.h"
+#include "reduce/scan_loops.h"
+#include "walk/walk.h"
 
-enum {
-    BLOCK = 512,    /* elements in flight */
-    TILE = 512,     /* rows side by side */
-    GRAIN = 1 << 14 /* elements that are worth waking a thread */
-};
+enum { GRAIN = 1 << 14 }; /* elements that are worth waking a thread */
 
 #define AS_IS(x) (x)
 #define TO_U64(x) ((uint64_t)(x))
@@ -152,177 +150,6 @@ static const struct {
     [NDP_C128] = {load_c128, store_c128},
 };
 
-/* What rows carry from element to element, of one row or of a tile of them: sums or products (two
- * for complex) and what the sums have lost to rounding. */
-typedef struct {
-    double v[2 * TILE], error[2 * TILE];
-    uint64_t bits[TILE];
-} carry;
-
-/* Knuth's two-sum. An infinite sum has a meaningless error, and a zero one must not touch -0.0. */
-CPU_INLINE double add(double *sum, double *error, double x)
-{
-    double s = *sum + x, b = s - *sum;
-    *error += (*sum - (s - b)) + (x - b);
-    *sum = s;
-    return (*error != 0) & (s - s == 0) ? s + *error : s;
-}
-
-/* One element more: carry c and element x both become the result. What fits a float with room to
- * spare in double needs no care for rounding. */
-CPU_INLINE double sum_single(carry *c, int64_t j, double x)
-{
-    return c->v[j] += x;
-}
-CPU_INLINE double sum_double(carry *c, int64_t j, double x)
-{
-    return add(&c->v[j], &c->error[j], x);
-}
-CPU_INLINE double prod_real(carry *c, int64_t j, double x)
-{
-    return c->v[j] *= x;
-}
-
-/* n elements of one row, and one element of each of n rows. n counts reals in rows side by side. */
-typedef void (*scan_loop)(carry *c, void *v, int64_t n);
-
-static void sum_int_along(carry *c, void *v, int64_t n)
-{
-    uint64_t *x = v, sum = c->bits[0];
-    for (int64_t i = 0; i < n; i++)
-        x[i] = sum += x[i];
-    c->bits[0] = sum;
-}
-
-static void sum_int_across(carry *c, void *v, int64_t n)
-{
-    uint64_t *x = v;
-    for (int64_t j = 0; j < n; j++)
-        x[j] = c->bits[j] += x[j];
-}
-
-static void prod_int_along(carry *c, void *v, int64_t n)
-{
-    uint64_t *x = v, product = c->bits[0];
-    for (int64_t i = 0; i < n; i++)
-        x[i] = product *= x[i];
-    c->bits[0] = product;
-}
-
-static void prod_int_across(carry *c, void *v, int64_t n)
-{
-    uint64_t *x = v;
-    for (int64_t j = 0; j < n; j++)
-        x[j] = c->bits[j] *= x[j];
-}
-
-static void sum_single_along(carry *c, void *v, int64_t n)
-{
-    double *x = v, sum = c->v[0];
-    for (int64_t i = 0; i < n; i++)
-        x[i] = sum += x[i];
-    c->v[0] = sum;
-}
-
-static void sum_double_along(carry *c, void *v, int64_t n)
-{
-    double *x = v, sum = c->v[0], error = c->error[0];
-    for (int64_t i = 0; i < n; i++)
-        x[i] = add(&sum, &error, x[i]);
-    c->v[0] = sum;
-    c->error[0] = error;
-}
-
-static void prod_real_along(carry *c, void *v, int64_t n)
-{
-    double *x = v, product = c->v[0];
-    for (int64_t i = 0; i < n; i++)
-        x[i] = product *= x[i];
-    c->v[0] = product;
-}
-
-static void sum_complex_along(carry *c, void *v, int64_t n)
-{
-    double *x = v;
-    for (int64_t i = 0; i < 2 * n; i++)
-        x[i] = sum_double(c, i % 2, x[i]);
-}
-
-static void sum_single_across(carry *c, void *v, int64_t n)
-{
-    double *x = v;
-    for (int64_t j = 0; j < n; j++)
-        x[j] = sum_single(c, j, x[j]);
-}
-
-static void sum_double_across(carry *c, void *v, int64_t n)
-{
-    double *x = v;
-    for (int64_t j = 0; j < n; j++)
-        x[j] = sum_double(c, j, x[j]);
-}
-
-static void sum_complex_across(carry *c, void *v, int64_t n)
-{
-    sum_double_across(c, v, 2 * n);
-}
-
-static void prod_real_across(carry *c, void *v, int64_t n)
-{
-    double *x = v;
-    for (int64_t j = 0; j < n; j++)
-        x[j] = prod_real(c, j, x[j]);
-}
-
-static void prod_complex(double *c, double *x)
-{
-    double re = c[0] * x[0] - c[1] * x[1], im = c[0] * x[1] + c[1] * x[0];
-    x[0] = c[0] = re;
-    x[1] = c[1] = im;
-}
-
-static void prod_complex_along(carry *c, void *v, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        prod_complex(c->v, (double *)v + 2 * i);
-}
-
-static void prod_complex_across(carry *c, void *v, int64_t n)
-{
-    for (int64_t j = 0; j < n; j++)
-        prod_complex(c->v + 2 * j, (double *)v + 2 * j);
-}
-
-/* By what is computed in; sum, product. */
-enum { INTEGER, SINGLE, DOUBLE, COMPLEX };
-static const struct {
-    scan_loop along, across;
-} loops[4][2] = {
-    [INTEGER] = {{sum_int_along, sum_int_across}, {prod_int_along, prod_int_across}},
-    [SINGLE] = {{sum_single_along, sum_single_across}, {prod_real_along, prod_real_across}},
-    [DOUBLE] = {{sum_double_along, sum_double_across}, {prod_real_along, prod_real_across}},
-    [COMPLEX] = {{sum_complex_along, sum_complex_across},
-                 {prod_complex_along, prod_complex_across}},
-};
-
-static int kind_of(int32_t dtype)
-{
-    if (dtype >= NDP_C64)
-        return COMPLEX;
-    return dtype == NDP_F64 ? DOUBLE : dtype >= NDP_F16 ? SINGLE : INTEGER;
-}
-
-/* Nothing scanned yet, in the first n rows. */
-static void start(carry *c, int prod, int complex, int64_t n)
-{
-    for (int64_t j = 0; j < n * (complex + 1); j++) {
-        c->v[j] = !prod ? -0.0 : complex ? (double)(1 - j % 2) : 1;
-        c->error[j] = 0;
-    }
-    for (int64_t j = 0; j < n; j++)
-        c->bits[j] = (uint64_t)prod;
-}
-
 typedef struct {
     cpu_walk rows; /* operands: in, out, in bytes */
     const char *in;
@@ -330,6 +157,7 @@ typedef struct {
     int64_t n, step[2];    /* along the scanned dimension, bytes */
     int64_t beside, tiles; /* whether rows go side by side, and in how many tiles a run */
     int words;             /* dense sums of 64 bits, which need no block */
+    scan_loop at_once;     /* of ROWS rows, or NULL */
     cpu_load load;
     scan_store store;
     scan_loop along, across;
@@ -360,6 +188,7 @@ static void plan_make(plan *p, const ndp_call *call)
     p->complex = kind == COMPLEX;
     p->along = loops[kind][prod].along;
     p->across = loops[kind][prod].across;
+    p->at_once = loops[kind][prod].rows;
     p->words = kind == INTEGER && !prod && in_bytes == 8 && out_bytes == 8 && p->step[0] == 8 &&
                p->step[1] == 8;
     /* Rows side by side where they are closer to each other than their own elements are. */
@@ -369,14 +198,40 @@ static void plan_make(plan *p, const ndp_call *call)
     p->tiles = (inner + TILE - 1) / TILE;
 }
 
+/* ROWS rows from row on, which is left at the last of them. */
+static void scan_at_once(const plan *p, cpu_place *row, double *block, carry *c)
+{
+    int64_t in[ROWS], out[ROWS];
+    for (int r = 0; r < ROWS; r++) {
+        if (r > 0)
+            cpu_place_step(row, 1);
+        in[r] = row->offset[0];
+        out[r] = row->offset[1];
+    }
+    start(c, p->prod, 0, ROWS);
+    for (int64_t i = 0; i < p->n; i += BLOCK) {
+        int64_t m = p->n - i < BLOCK ? p->n - i : BLOCK;
+        for (int r = 0; r < ROWS; r++)
+            p->load(block + r * PITCH, p->in + in[r] + i * p->step[0], p->step[0], m);
+        p->at_once(c, block, m);
+        for (int r = 0; r < ROWS; r++)
+            p->store(p->out + out[r] + i * p->step[1], p->step[1], block + r * PITCH, m);
+    }
+}
+
 static void scan_rows(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
-    double block[2 * BLOCK];
+    double block[ROWS * PITCH];
     carry c;
     cpu_place row;
     cpu_place_seek(&row, &p->rows, begin);
     for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1)) {
+        if (p->at_once && end - u >= ROWS) {
+            scan_at_once(p, &row, block, &c);
+            u += ROWS - 1;
+            continue;
+        }
         start(&c, p->prod, p->complex, 1);
         for (int64_t i = 0; i < p->n; i += BLOCK) {
             int64_t m = p->n - i < BLOCK ? p->n - i : BLOCK;
@@ -443,6 +298,8 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
         return NDP_OK;
     int64_t width = p.beside ? TILE : 1, grain = GRAIN / (p.n * width);
     int64_t units = p.beside ? p.rows.size / p.rows.shape[p.rows.ndim - 1] * p.tiles : p.rows.size;
+    if (p.at_once && !p.beside && grain < ROWS && units >= ROWS * (int64_t)cpu_threads())
+        grain = ROWS;
     cpu_parallel(units, grain > 1 ? grain : 1,
                  p.beside  ? scan_tiles
                  : p.words ? scan_words
