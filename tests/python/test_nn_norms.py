@@ -145,12 +145,12 @@ def test_batch_norm(device, dtype):
 
 @cases(*FLOATS[:3])
 def test_far_from_zero(dtype):
-    """Means of many deviations cost nothing that the dtype can hold: what is stored is normalised as float64 does it."""
+    """The CPU: means of many deviations cost nothing that the dtype can hold; what is stored is normalised as float64 does it."""
     rng = np.random.default_rng(12)
     unit = {"float16": 2.0 ** -11, "bfloat16": 2.0 ** -8, "float32": 2.0 ** -24}[dtype]
     for shape in [(70, 40), (3, 4500)]:
-        x = nd.astype(nd.asarray(rng.normal(size=shape) + (1e4 if dtype == "float32" else 30.0)), dtype)
-        g, w = (nd.astype(nd.asarray(rng.normal(size=n)), dtype) for n in (shape, shape[1]))
+        x = nd.astype(nd.asarray(rng.normal(size=shape) + (1e4 if dtype == "float32" else 30.0), device="cpu"), dtype)
+        g, w = (nd.astype(nd.asarray(rng.normal(size=n), device="cpu"), dtype) for n in (shape, shape[1]))
         x64, g64, w64 = (np.asarray(nd.astype(a, nd.float64)) for a in (x, g, w))
         rows, columns = normal(x64, (1,), 1e-5), normal(x64, (0,), 1e-5)
         of_rows, of_columns = normal_grad(g64 * w64, x64, (1,), 1e-5), normal_grad(g64 * w64, x64, (0,), 1e-5)
@@ -166,12 +166,12 @@ def test_far_from_zero(dtype):
 
 @cases(*FLOATS[:3])
 def test_not_finite(dtype):
-    """A row with an infinity or a NaN is all NaN, wherever it stands, and the others are as they were."""
+    """The CPU: a row with an infinity or a NaN is all NaN, wherever it stands, and the others are as they were."""
     x = np.random.default_rng(13).normal(size=(5, 64))
     x[1, 0], x[2, 40], x[3, 7] = np.inf, -np.inf, np.nan
-    a = nd.astype(nd.asarray(x), dtype)
+    a = nd.astype(nd.asarray(x, device="cpu"), dtype)
     bad = np.isnan(x.sum(1)) | np.isinf(x.sum(1))
-    ones = nd.astype(nd.ones(x.shape), dtype)
+    ones = nd.astype(nd.ones(x.shape, device="cpu"), dtype)
     for got in (nd.nn.layer_norm(a, 64), nd.nn.layer_norm_grad(ones, a, 64)[0], nd.nn.batch_norm(a.T, None, None, training=True).T,
                 nd.nn.instance_norm(nd.reshape(a, (5, 1, 64))).reshape((5, 64)), nd.nn.batch_norm_grad(ones.T, a.T, None, None, training=True)[0].T):
         assert np.array_equal(np.isnan(np.asarray(nd.astype(got, nd.float64))), np.broadcast_to(bad[:, None], x.shape))

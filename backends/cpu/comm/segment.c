@@ -110,12 +110,14 @@ static int32_t give_up(ndp_comm *c, int32_t rank, const char *because)
                          call_names[atomic_load(&other->kind)]);
 }
 
-/* Why the rank will not come any more; NULL: it may. */
+/* Why the rank will not come any more; NULL: it may. One that leaves says so before its lock is gone, so
+ * whether it lives is asked first. */
 static const char *why_gone(const ndp_comm *c, int32_t rank, int32_t joined)
 {
+    const int dead = joined && !is_alive(c, rank);
     if (atomic_load(&c->shared->rank[rank].left))
         return "has left";
-    return joined && !is_alive(c, rank) ? "has died" : NULL;
+    return dead ? "has died" : NULL;
 }
 
 enum { SPINS = 200, YIELDS = 2000, SLEEP_NS = 50000, LOOK_EVERY = 64 };

@@ -170,9 +170,10 @@ const char *cuda_board_gone(const cuda_board *b, int32_t rank)
 {
     if (!b || rank == b->rank || !atomic_load(&b->all->rank[rank].entered))
         return NULL;
+    const int alive = is_alive(b, rank); /* asked first: one that leaves says so while it lives */
     if (atomic_load(&b->all->rank[rank].left))
         return "has left";
-    return is_alive(b, rank) ? NULL : "has died";
+    return alive ? NULL : "has died";
 }
 
 static void tell_missing(const cuda_board *b, uint64_t number, const char *text, int32_t rank,
