@@ -74,7 +74,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/linalg/leaf_tmpl.h %reldir%/linalg/linalg.h %reldir%/linalg/own.c %reldir%/linalg/product.c %reldir%/linalg/reduce.c \
   %reldir%/linalg/scalar_tmpl.h %reldir%/linalg/solve.c %reldir%/linalg/spectral.h %reldir%/linalg/spectral_tmpl.h \
   %reldir%/linalg/svd.c %reldir%/linalg/triangular.c %reldir%/linalg/undef.h \
-  %reldir%/math/exp.h %reldir%/math/half.h %reldir%/math/philox.h %reldir%/math/pow.h %reldir%/math/vmath.h \
+  %reldir%/math/approx.h %reldir%/math/double.h %reldir%/math/exp.h %reldir%/math/half.h %reldir%/math/philox.h %reldir%/math/pow.h \
+  %reldir%/math/rint.h %reldir%/math/single.h %reldir%/math/vmath.h \
   %reldir%/matmul/blas.c %reldir%/matmul/convert_tmpl.h %reldir%/matmul/finish.c %reldir%/matmul/kernel_tmpl.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/pairs.h %reldir%/matmul/pairs_tmpl.h %reldir%/matmul/simd.h %reldir%/matmul/skinny.c \
   %reldir%/matmul/skinny_tmpl.h \
@@ -94,7 +95,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/reduce/var_tmpl.h \
   %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/part.h \
   %reldir%/sort/part_tmpl.h %reldir%/sort/parts.c %reldir%/sort/positions.c %reldir%/sort/quick.h %reldir%/sort/quick_32.h \
-  %reldir%/sort/quick_64.h %reldir%/sort/quick_tmpl.h %reldir%/sort/row.c %reldir%/sort/select.c %reldir%/sort/select.h \
+  %reldir%/sort/quick_64.h %reldir%/sort/quick_merge.h %reldir%/sort/quick_tmpl.h %reldir%/sort/row.c %reldir%/sort/select.c %reldir%/sort/select.h \
   %reldir%/sort/sort.c %reldir%/sort/sort.h %reldir%/sort/sort_tmpl.h %reldir%/sort/topk.c \
   %reldir%/walk/blocks.c %reldir%/walk/blocks.h %reldir%/walk/load_tmpl.h %reldir%/walk/tile.c %reldir%/walk/tile.h %reldir%/walk/tile_tmpl.h %reldir%/walk/walk.h
 nodist_%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/compiler/texts.c
@@ -111,7 +112,8 @@ endif
 EXTRA_DIST += %reldir%/plugin.map
 
 # What #include "ndock_kernel.h" stands for in the C of programs, as text.
-cpu_kernel_header = %reldir%/math/half.h %reldir%/math/exp.h %reldir%/math/vmath.h %reldir%/math/pow.h %reldir%/compiler/kernel_prelude.h
+cpu_kernel_header = %reldir%/math/half.h %reldir%/math/exp.h %reldir%/math/rint.h %reldir%/math/approx.h %reldir%/math/single.h \
+  %reldir%/math/double.h %reldir%/math/vmath.h %reldir%/math/pow.h %reldir%/compiler/kernel_prelude.h
 %reldir%/compiler/texts.c: $(cpu_kernel_header) %reldir%/compiler/embed.sh
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/compiler && (cd $(srcdir) && $(SHELL) %reldir%/compiler/embed.sh $(cpu_kernel_header)) >$@.tmp && mv $@.tmp $@
 EXTRA_DIST += %reldir%/compiler/embed.sh %reldir%/compiler/kernel_prelude.h

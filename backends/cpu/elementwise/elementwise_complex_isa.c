@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The elementwise loops of the complex dtypes, built once per SIMD level. */
+#include <float.h>
 #include "elementwise/loops.h"
 
 typedef struct {

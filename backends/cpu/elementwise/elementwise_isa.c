@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The elementwise loops of the real dtypes and the table of all, built once per SIMD level. */
+#include <float.h>
 #include "elementwise/divide.h"
 #include "elementwise/functions.h"
 #include "elementwise/loops.h"

@@ -89,15 +89,12 @@ int cpu_norm_has_columns(const norm_plan *p)
 void cpu_norm_columns(void *ctx, int64_t begin, int64_t end)
 {
     const norm_plan *p = ctx;
-    const int64_t inner = p->rows.shape[p->rows.ndim - 1];
     tile t;
     t.p = p;
     t.loops = CPU_ISA_PICK(cpu_single_loops);
     for (int64_t u = begin; u < end; u++) {
         cpu_place row;
-        cpu_place_seek(&row, &p->rows, u / p->tiles * inner + u % p->tiles * p->across);
-        const int64_t room = cpu_place_room(&row);
-        t.m = room < p->across ? room : p->across;
+        (void)cpu_norm_seek_tile(&p->rows, p->tiles, p->across, u, &row, &t.m);
         t.in = p->base[IN] + row.offset[IN];
         t.out = p->base[OUT] + row.offset[OUT];
         find_sums(&t);

@@ -91,11 +91,8 @@ void cpu_single_grad_columns(void *ctx, int64_t begin, int64_t end)
 {
     tile t = {.q = ctx};
     const cpu_norm_grad_plan *p = t.q->p;
-    const int64_t inner = p->rows.shape[p->rows.ndim - 1];
     for (int64_t u = begin; u < end; u++) {
-        const int64_t first = u / p->tiles * inner + u % p->tiles * p->across;
-        cpu_place_seek(&t.row, &p->rows, first);
-        t.m = cpu_place_room(&t.row) < p->across ? cpu_place_room(&t.row) : p->across;
+        const int64_t first = cpu_norm_seek_tile(&p->rows, p->tiles, p->across, u, &t.row, &t.m);
         find_sums(&t);
         finish_sums(&t, first);
         write_lines(&t);

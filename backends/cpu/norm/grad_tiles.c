@@ -113,16 +113,13 @@ static void write_lines(tile *t)
 void cpu_norm_grad_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const cpu_norm_grad_plan *p = ctx;
-    const int64_t inner = p->rows.shape[p->rows.ndim - 1];
     tile t;
     t.p = p;
     t.centred = p->op == NDP_OP_layer_norm_grad;
     for (int o = 0; o < 4; o++)
         t.step[o] = cpu_walk_inner(&p->rows, o);
     for (int64_t u = begin; u < end; u++) {
-        const int64_t first = u / p->tiles * inner + u % p->tiles * p->across;
-        cpu_place_seek(&t.row, &p->rows, first);
-        t.m = cpu_place_room(&t.row) < p->across ? cpu_place_room(&t.row) : p->across;
+        const int64_t first = cpu_norm_seek_tile(&p->rows, p->tiles, p->across, u, &t.row, &t.m);
         find_mean(&t);
         find_sums(&t);
         finish_sums(&t);

@@ -6,6 +6,7 @@
 #ifndef NDOCK_CPU_NORM_H
 #define NDOCK_CPU_NORM_H
 #include "host/cpu.h"
+#include "walk/walk.h"
 
 enum { CPU_NORM_F16, CPU_NORM_BF16, CPU_NORM_F32, CPU_NORM_F64, CPU_NORM_DTYPES };
 
@@ -71,6 +72,16 @@ static inline int64_t cpu_norm_wide(int64_t inner)
     const int64_t threads = cpu_threads(), each = (inner + threads - 1) / threads;
     const int64_t across = (each + CPU_NORM_TILE - 1) / CPU_NORM_TILE * CPU_NORM_TILE;
     return across < CPU_NORM_WIDE ? across : CPU_NORM_WIDE;
+}
+/* Tile u of each run's `tiles`: the number of its first row, where that is, and how many rows it has. */
+static inline int64_t cpu_norm_seek_tile(const cpu_walk *rows, int64_t tiles, int64_t across,
+                                         int64_t u, cpu_place *row, int64_t *m)
+{
+    const int64_t first = u / tiles * rows->shape[rows->ndim - 1] + u % tiles * across;
+    cpu_place_seek(row, rows, first);
+    const int64_t room = cpu_place_room(row);
+    *m = room < across ? room : across;
+    return first;
 }
 
 /* ---- weights.c: the gradients for scale and bias ---- */

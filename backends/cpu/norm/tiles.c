@@ -161,7 +161,6 @@ void cpu_norm_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const norm_plan *p = ctx;
     const cpu_walk *a = &p->rows;
-    int64_t inner = a->shape[a->ndim - 1];
     tile t;
     t.p = p;
     t.step[IN] = a->stride[IN][a->ndim - 1];
@@ -171,9 +170,7 @@ void cpu_norm_tiles(void *ctx, int64_t begin, int64_t end)
     t.kept = p->across * p->n <= KEEP;
     for (int64_t u = begin; u < end; u++) {
         cpu_place row;
-        cpu_place_seek(&row, a, u / p->tiles * inner + u % p->tiles * p->across);
-        int64_t room = cpu_place_room(&row);
-        t.m = room < p->across ? room : p->across;
+        (void)cpu_norm_seek_tile(a, p->tiles, p->across, u, &row, &t.m);
         t.in = p->base[IN] + row.offset[IN];
         t.out = p->base[OUT] + row.offset[OUT];
         t.scale = p->grouped && p->base[SCALE] ? p->base[SCALE] + row.offset[SCALE] : NULL;

@@ -138,35 +138,23 @@ QUICK_FN void part_count_64(const uint64_t *key, int64_t n, uint64_t low, uint64
     c->at_high = part_sum_64(n_high);
 }
 
-static void part_between_32(const void *keys, int64_t n, uint64_t low, uint64_t high,
-                            uint64_t *inside, sort_between *counts)
-{
-    const uint32_t *key = keys;
-    const int64_t whole = n / 8 * 8;
-    sort_between c = {0};
-    quick_32_prepare();
-    if (low < high)
-        part_count_32(key, whole, low, high, inside, &c, 1);
-    else
-        part_count_32(key, whole, low, high, inside, &c, 0);
-    between_32(key + whole, n - whole, low, high, inside + c.inside, counts);
-    sort_between_add(counts, &c, low, high);
-}
-
-static void part_between_64(const void *keys, int64_t n, uint64_t low, uint64_t high,
-                            uint64_t *inside, sort_between *counts)
-{
-    const uint64_t *key = keys;
-    const int64_t whole = n / 4 * 4;
-    sort_between c = {0};
-    quick_64_prepare();
-    if (low < high)
-        part_count_64(key, whole, low, high, inside, &c, 1);
-    else
-        part_count_64(key, whole, low, high, inside, &c, 0);
-    between_64(key + whole, n - whole, low, high, inside + c.inside, counts);
-    sort_between_add(counts, &c, low, high);
-}
+#define PART_BETWEEN(bits, lanes)                                                             \
+    static void part_between_##bits(const void *keys, int64_t n, uint64_t low, uint64_t high, \
+                                    uint64_t *inside, sort_between *counts)                   \
+    {                                                                                         \
+        const uint##bits##_t *key = keys;                                                     \
+        const int64_t whole = n / lanes * lanes;                                              \
+        sort_between c = {0};                                                                 \
+        quick_##bits##_prepare();                                                             \
+        if (low < high)                                                                       \
+            part_count_##bits(key, whole, low, high, inside, &c, 1);                          \
+        else                                                                                  \
+            part_count_##bits(key, whole, low, high, inside, &c, 0);                          \
+        between_##bits(key + whole, n - whole, low, high, inside + c.inside, counts);         \
+        sort_between_add(counts, &c, low, high);                                              \
+    }
+PART_BETWEEN(32, 8)
+PART_BETWEEN(64, 4)
 
 /* Where there is no room for a whole vector, as what is behind may have been written. */
 static void part_put_some(char **to, __m256i first, int64_t nbytes)

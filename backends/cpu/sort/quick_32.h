@@ -2,6 +2,7 @@
  * Vectors of unsigned 32-bit keys for quick_tmpl.h: exchanges, a leaf of eight vectors of eight,
  * and how a vector is dealt out. See quick.h, which includes this file, for the sources. */
 
+#define QUICK(name) quick_32_##name
 enum { quick_32_LEAF = 64 };
 
 /* ---- at most a leaf of keys in registers ---- */
@@ -53,29 +54,11 @@ QUICK_FN __m256i quick_32_vector(__m256i x)
     return _mm256_blend_epi32(_mm256_min_epu32(x, y), _mm256_max_epu32(x, y), 0xaa);
 }
 
-/* Two sorted runs of k vectors each into one. */
-QUICK_FN void quick_32_merge(__m256i *x, int k)
+QUICK_FN __m256i quick_32_backwards(__m256i x)
 {
-    const __m256i backwards = _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-    __m256i high[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < k; i++)
-        high[i] = _mm256_permutevar8x32_epi32(x[2 * k - 1 - i], backwards);
-#pragma GCC unroll 4
-    for (int i = 0; i < k; i++) {
-        x[k + i] = high[i];
-        quick_32_exchange(&x[i], &x[k + i]);
-    }
-#pragma GCC unroll 2
-    for (int d = k / 2; d > 0; d /= 2)
-#pragma GCC unroll 8
-        for (int i = 0; i < 2 * k; i++)
-            if ((i & d) == 0)
-                quick_32_exchange(&x[i], &x[i + d]);
-#pragma GCC unroll 8
-    for (int i = 0; i < 2 * k; i++)
-        x[i] = quick_32_vector(x[i]);
+    return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
 }
+#include "sort/quick_merge.h"
 
 /* Lanes below n, as ones. */
 QUICK_FN __m256i quick_32_mask(int64_t n)
@@ -197,5 +180,4 @@ QUICK_FN int quick_32_deal(const uint32_t *from, unsigned valid, uint32_t pivot,
 
 #define K uint32_t
 #define K_MAX UINT32_MAX
-#define QUICK(name) quick_32_##name
 #include "sort/quick_tmpl.h"

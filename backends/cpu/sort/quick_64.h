@@ -2,6 +2,7 @@
  * Vectors of signed 64-bit keys for quick_tmpl.h: exchanges, a leaf of eight vectors of four, and
  * how a vector is dealt out. See quick.h, which includes this file, for the sources. */
 
+#define QUICK(name) quick_64_##name
 enum { quick_64_LEAF = 64 };
 
 /* ---- at most a leaf of keys in registers ---- */
@@ -49,28 +50,11 @@ QUICK_FN __m256i quick_64_vector(__m256i x)
     return quick_64_choose(x, _mm256_shuffle_epi32(x, 0x4e), _mm256_setr_epi64x(0, -1, 0, -1));
 }
 
-/* Two sorted runs of k vectors each into one. */
-QUICK_FN void quick_64_merge(__m256i *x, int k)
+QUICK_FN __m256i quick_64_backwards(__m256i x)
 {
-    __m256i high[8];
-#pragma GCC unroll 8
-    for (int i = 0; i < k; i++)
-        high[i] = _mm256_permute4x64_epi64(x[2 * k - 1 - i], 0x1b);
-#pragma GCC unroll 8
-    for (int i = 0; i < k; i++) {
-        x[k + i] = high[i];
-        quick_64_exchange(&x[i], &x[k + i]);
-    }
-#pragma GCC unroll 3
-    for (int d = k / 2; d > 0; d /= 2)
-#pragma GCC unroll 16
-        for (int i = 0; i < 2 * k; i++)
-            if ((i & d) == 0)
-                quick_64_exchange(&x[i], &x[i + d]);
-#pragma GCC unroll 16
-    for (int i = 0; i < 2 * k; i++)
-        x[i] = quick_64_vector(x[i]);
+    return _mm256_permute4x64_epi64(x, 0x1b);
 }
+#include "sort/quick_merge.h"
 
 /* Lanes below n, as ones. */
 QUICK_FN __m256i quick_64_mask(int64_t n)
@@ -210,5 +194,4 @@ QUICK_FN int quick_64_deal(const int64_t *from, unsigned valid, int64_t pivot, i
 
 #define K int64_t
 #define K_MAX INT64_MAX
-#define QUICK(name) quick_64_##name
 #include "sort/quick_tmpl.h"

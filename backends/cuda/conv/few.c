@@ -51,7 +51,7 @@ static int is_beside(const conv_plan *q, const ndp_conv *c)
            beside_bytes(q) <= BESIDE_BYTES / BESIDE_LANES;
 }
 
-/* Forward the library is as fast, where it rounds no sums on the way. */
+/* Forward the library is as fast; of narrow numbers it is not asked (conv.c). */
 static int is_behind(const conv_plan *q)
 {
     return q->kind == CONV_INPUT || ndp_dtype_size(q->made->dtype) == 2;
