@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ndock/plugin_facts.h"
+#include "graph.h"
 #include "simulator.h"
 
 struct sim_branch {

@@ -17,6 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "checker.h"
+#include "comm.h"
+#include "graph.h"
 #include "simulator.h"
 
 enum { KEPT_RACES = 64, KEPT_SLOTS = 256 };

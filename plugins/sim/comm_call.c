@@ -3,6 +3,7 @@
  * a group. */
 #include <pthread.h>
 #include <stdlib.h>
+#include "comm.h"
 #include "simulator.h"
 
 /* The calls of a thread since group_begin. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "comm.h"
 #include "simulator.h"
 
 int32_t sim_comms_wait;

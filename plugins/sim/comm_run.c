@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 #include <ndock/plugin_comm.h>
+#include "comm.h"
 #include "simulator.h"
 
 enum { POLL_NS = 5000000 };

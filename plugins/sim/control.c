@@ -2,6 +2,8 @@
  * Group "org.ndock.sim/1": what tests do to the devices, and what they ask them. */
 #include <stdio.h>
 #include <string.h>
+#include "checker.h"
+#include "graph.h"
 #include "simulator.h"
 
 /* Locks, and finds the queue a test means: *q is NULL for any. */

@@ -2,6 +2,8 @@
  * Bytes between host and blocks, and between blocks, of one device or of two. In a copy's body,
  * mem[0] is the destination and mem[1] the source. */
 #include <string.h>
+#include "checker.h"
+#include "graph.h"
 #include "simulator.h"
 
 static int32_t no_room(void)

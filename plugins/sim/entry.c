@@ -2,6 +2,7 @@
  * The frame of every call of the plug-in's tables: lock, lost device, planted failure, log. */
 #include <stdlib.h>
 #include <string.h>
+#include "checker.h"
 #include "simulator.h"
 
 pthread_mutex_t sim_mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -2,6 +2,8 @@
  * Events. Each recording is an object of its own, to which waits are bound; the event points at its
  * latest. */
 #include <stdlib.h>
+#include "checker.h"
+#include "graph.h"
 #include "simulator.h"
 
 static ndp_event *free_events; /* last destroyed first */

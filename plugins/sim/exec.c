@@ -2,6 +2,7 @@
  * Graphs made ready to run: their operations are queued again with each launch. Launches of one
  * follow each other on whatever streams. */
 #include <stdlib.h>
+#include "graph.h"
 #include "simulator.h"
 
 struct ndp_exec {

@@ -4,7 +4,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-sim.la
 %canon_reldir%_ndock_sim_la_SOURCES = \
   %reldir%/branch.c %reldir%/capture.c %reldir%/checker.c %reldir%/code.c %reldir%/control.c %reldir%/copy.c %reldir%/entry.c %reldir%/exec.c \
   %reldir%/event.c %reldir%/fault.c %reldir%/fused.c %reldir%/map.c %reldir%/memory.c %reldir%/overlap.c \
-  %reldir%/plugin.c %reldir%/pool.c %reldir%/queue.c %reldir%/run.c %reldir%/simulator.h %reldir%/stream.c
+  %reldir%/plugin.c %reldir%/pool.c %reldir%/queue.c %reldir%/run.c %reldir%/stream.c \
+  %reldir%/checker.h %reldir%/comm.h %reldir%/graph.h %reldir%/simulator.h
 %canon_reldir%_ndock_sim_la_SOURCES += %reldir%/comm.c %reldir%/comm_call.c %reldir%/comm_round.c %reldir%/comm_run.c %reldir%/settings.c
 %canon_reldir%_ndock_sim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 %canon_reldir%_ndock_sim_la_CFLAGS = $(AM_CFLAGS)

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "checker.h"
+#include "graph.h"
 #include "simulator.h"
 
 static int32_t usage(ndp_dev *dev, uint64_t *free_bytes, uint64_t *total_bytes)

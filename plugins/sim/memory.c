@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "checker.h"
 #include "simulator.h"
 
 static ndp_mem *free_mems; /* handles, last freed first; never given back */

@@ -4,6 +4,7 @@
  *
  * A view becomes runs of bytes repeated along at most four dimensions of positive stride; one of
  * more, or of more than 2^20 runs, is taken for everything between its first and last byte. */
+#include "checker.h"
 #include "simulator.h"
 
 enum { MOST_RUNS = 1 << 20 };

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "checker.h"
+#include "comm.h"
+#include "graph.h"
 #include "simulator.h"
 #include <ndock/note.h>
 

@@ -3,6 +3,8 @@
  * that stream again at once, and the device once the stream has got there. Freeing is an operation
  * that writes the whole block: the checker sees whoever uses it later or unordered. */
 #include <string.h>
+#include "checker.h"
+#include "graph.h"
 #include "simulator.h"
 
 static ndp_mem *kept_for(ndp_dev *dev, const sim_queue *q, uint64_t nbytes)

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "checker.h"
+#include "comm.h"
+#include "graph.h"
 #include "simulator.h"
 
 uint64_t sim_now;

@@ -2,6 +2,8 @@
  * Streams: handles, which are used again as soon as they are destroyed, over queues, which live
  * until they have run dry. */
 #include <stdlib.h>
+#include "checker.h"
+#include "graph.h"
 #include "simulator.h"
 
 static ndp_stream *every_stream; /* that was ever made, alive or not */
