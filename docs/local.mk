@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 dist_doc_DATA += %reldir%/fuse.md
+dist_doc_DATA += %reldir%/graphs.md
 dist_doc_DATA += %reldir%/kernels.md
+dist_doc_DATA += %reldir%/neural.md
 dist_doc_DATA += %reldir%/python.md
 dist_doc_DATA += %reldir%/random.md
+dist_doc_DATA += %reldir%/science.md
 dist_doc_DATA += %reldir%/special.md
 dist_doc_DATA += %reldir%/speed.md %reldir%/speed-one.png %reldir%/speed-cuda.png
 dist_man_MANS += %reldir%/man/ndock.1 %reldir%/man/ndock.3 %reldir%/man/ndock.7

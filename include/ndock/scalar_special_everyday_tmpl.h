@@ -167,11 +167,13 @@ ND_FN ND_T ND_NAME(hardswish)(ND_T a)
     ND_W r = (ND_W)a * ((ND_W)a + 3) / 6;
     return a <= -3 ? (ND_T)0 : a >= 3 ? a : (ND_T)r;
 }
-/* The constants of Klambauer et al., arXiv 1706.02515; the second is scale*alpha. */
+/* The constants of Klambauer et al., arXiv 1706.02515; the second is scale*alpha. The exponential of a
+ * positive number is not used and must not overflow; cut at 0 instead of at 1, LLVM 14, by which PoCL compiles,
+ * lost the sign of -0. */
 ND_FN ND_T ND_NAME(selu)(ND_T a)
 {
-    ND_W x = (ND_W)a, below = ND_C(1.75809934084737685994) * ND_NAME(w_expm1)(x > 0 ? 0 : x, 0);
-    return (ND_T)(x > 0 ? ND_C(1.05070098735548049342) * x : below);
+    ND_W x = (ND_W)a, r = ND_NAME(w_expm1)(x > 1 ? ND_C(1) : x, 0);
+    return (ND_T)(x > 0 ? ND_C(1.05070098735548049342) * x : ND_C(1.75809934084737685994) * r);
 }
 ND_FN ND_T ND_NAME(leaky_relu)(ND_T a, ND_T b)
 {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _ndock
-from ._graph import Graph, _side_stream, graph
+from ._graph import Graph, graph
 from ._ndock import Array, Device, Stream
 
 TYPE_CHECKING = False
@@ -36,14 +36,25 @@ class _Entry:
         self.numbers: list[Optional[int]] = []  # of the arguments
         self.inputs: list[Array] = []
         self.result: Any = None
+        self.warmed = 0
+        self.side: Optional[Stream] = None
 
-    def capture(self, function: Callable[..., Any], args: Any, kwargs: Any, arrays: list[Array], warmup: int) -> None:
+    def warm(self, function: Callable[..., Any], args: Any, kwargs: Any, arrays: list[Array]) -> Any:
+        """A call as it is, on the stream that will be captured."""
         device = arrays[0].device if arrays else Device(None)
-        side = _side_stream(device)
-        with side:
-            for _ in range(warmup):
-                function(*args, **kwargs)
-        Stream.current(device).wait_stream(side)
+        if self.side is None:
+            self.side = Stream(device)
+        self.side.wait_stream(Stream.current(device))
+        try:
+            with self.side:
+                result = function(*args, **kwargs)
+        finally:
+            Stream.current(device).wait_stream(self.side)
+        self.warmed += 1
+        return result
+
+    def capture(self, function: Callable[..., Any], args: Any, kwargs: Any, arrays: list[Array]) -> None:
+        side = self.side or Stream(arrays[0].device if arrays else Device(None))
         try:
             with graph(stream=side) as g:
                 self.result = function(*args, **kwargs)
@@ -86,6 +97,10 @@ class _Graphed:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         entry, arrays = self._find(args, kwargs)
+        if entry.graph is None and not entry.reason:
+            if entry.warmed < self._warmup:
+                return entry.warm(self._function, args, kwargs, arrays)
+            entry.capture(self._function, args, kwargs, arrays)
         if entry.graph is None:
             return self._function(*args, **kwargs)
         try:
@@ -97,18 +112,16 @@ class _Graphed:
     def _find(self, args: Any, kwargs: Any) -> tuple[_Entry, list[Array]]:
         found: dict[int, Array] = {}
         key = _arrays_in((args, kwargs), found), _ndock._math_all()
-        arrays = list(found.values())
         entry = self._entries.pop(key, None)
         if entry is None:
             self._misses += 1
             entry = _Entry()
-            entry.capture(self._function, args, kwargs, arrays, self._warmup)
             while len(self._entries) >= self._maxsize:
                 del self._entries[next(iter(self._entries))]
         else:
             self._hits += 1
         self._entries[key] = entry  # at the end: the first is the one that was not used for longest
-        return entry, arrays
+        return entry, list(found.values())
 
     def cache_info(self) -> dict[str, int]:
         """hits, misses, and how many graphs there are and may be at most."""
@@ -127,16 +140,19 @@ class _Graphed:
         return [e.graph for e in self._entries.values() if e.graph is not None]
 
 
-def graphed(function: Optional[Callable[..., Any]] = None, /, *, warmup: int = 3, maxsize: int = 16) -> Any:
-    """A function, or by a decorator, whose calls run as graphs: captured once for each signature, then launched.
+def graphed(function: Optional[Callable[..., Any]] = None, /, *, warmup: int = 2, maxsize: int = 16) -> Any:
+    """A function, or by a decorator, whose calls run as graphs: captured once for each signature, then launched. Each call does
+    the function's work once, whether it writes into its arguments or not.
 
     function: takes and returns arrays, in tuples, lists and dicts too; other arguments are part of the signature and must
-    be hashable. It must do the same work each time: what it prints or appends happens at capture alone. warmup: how many
-    times it runs on a side stream before it is captured, so that kernels and workspaces are there. maxsize: graphs that
-    are kept, those used last. Returns an object that is called as the function is; a call puts its arrays in the place of
-    those that were captured, without a copy. The result is the graph's own memory, which the next call of the same
-    signature overwrites. A function that cannot be captured runs as it is; reasons() says why.
-    Errors: TypeError for arguments that are neither arrays nor hashable, and whatever the function raises.
+    be hashable. It must do the same work each time: what it prints or appends happens where it is called as it is, and at the
+    capture. warmup: how many calls of a signature run the function as it is, on a side stream, so that kernels are compiled and
+    workspaces are there (a function of nd.fuse is traced by the first and compiled by the second); the next call captures.
+    maxsize: signatures that are kept, those used last. Returns an object that is called as the function is; a call puts its
+    arrays in the place of those that were captured, without a copy. The result of a launch is the graph's own memory, which the
+    next call of the same signature overwrites. A function that cannot be captured runs as it is; reasons() says why.
+    Errors: TypeError for arguments that are neither arrays nor hashable, ValueError for warmup below 0 or maxsize below 1, and
+    whatever the function raises.
 
     >>> @nd.graphed
     ... def scaled(x, by):
@@ -144,6 +160,8 @@ def graphed(function: Optional[Callable[..., Any]] = None, /, *, warmup: int = 3
     >>> scaled(nd.ones(2), 3.0)
     array([4., 4.], dtype=float64, device='cpu:0')
     """
+    if warmup < 0 or maxsize < 1:
+        raise ValueError(f"graphed: warmup is 0 or more and maxsize 1 or more, not {warmup} and {maxsize}")
     if function is None:
         return lambda f: _Graphed(f, warmup, maxsize)
     return _Graphed(function, warmup, maxsize)

@@ -212,18 +212,54 @@ def test_graphed(device):
         return {"sum": a + b * scale, "twice": a + a}
 
     assert f.__doc__ == "Doc." and f.__name__ == "f"
-    for i in range(4):
+    for i in range(6):
         a, b = nd.full(5, float(i), device=device), nd.ones(5, device=device)
         out = f(a, b, 3)
         assert numbers(out["sum"]) == [i + 3.0] * 5 and numbers(out["twice"]) == [2.0 * i] * 5
-    assert len(calls) == 4, "three runs to warm up, and the capture"
-    assert f.cache_info() == {"hits": 3, "misses": 1, "size": 1, "maxsize": 16} and f.reasons() == []
-    f(nd.ones(6, device=device), nd.ones(6, device=device), 3)
+    assert len(calls) == 3, "two runs to warm up, and the capture"
+    assert f.cache_info() == {"hits": 5, "misses": 1, "size": 1, "maxsize": 16} and f.reasons() == []
+    for _ in range(3):
+        f(nd.ones(6, device=device), nd.ones(6, device=device), 3)
     assert f.cache_info()["misses"] == 2 and len(f.graphs()) == 2
     same = nd.ones(5, device=device)
     assert numbers(f(same, same, 2)["sum"]) == [3.0] * 5
     f.cache_clear()
     assert f.cache_info()["size"] == 0
+
+
+@BOTH
+def test_each_call_of_graphed_works_once(device):
+    """In place too: neither the runs to warm up nor the capture do more than their call."""
+    @nd.graphed
+    def step(w, rate):
+        nd.subtract(w, rate, out=w)
+        return w * 2
+
+    w = nd.full(3, 10.0, device=device)
+    for i in range(1, 7):
+        assert numbers(step(w, 1.0)) == [2 * (10.0 - i)] * 3 and numbers(w) == [10.0 - i] * 3
+    assert len(step.graphs()) == 1
+
+
+@BOTH
+def test_graphed_warm_up_that_fails(device):
+    """An exception of a run to warm up goes to the caller, and the call may be made again."""
+    fail = [True]
+
+    @nd.graphed
+    def f(a):
+        if fail.pop() if fail else False:
+            raise KeyError("mine")
+        return a + 1
+
+    a = nd.zeros(2, device=device)
+    with raises(KeyError, "mine"):
+        f(a)
+    for _ in range(4):
+        assert numbers(f(a)) == [1.0, 1.0]
+    assert len(f.graphs()) == 1 and f.reasons() == []
+    with raises(ValueError, "maxsize 1 or more"):
+        nd.graphed(maxsize=0)
 
 
 @BOTH
@@ -261,6 +297,7 @@ def test_refusal_runs_eagerly(device):
 
     assert numbers(f(nd.asarray([0.0, 2.0, 3.0], device=device))) == [2, 3]
     assert numbers(f(nd.asarray([4.0, 0.0, 0.0], device=device))) == [4]
+    assert numbers(f(nd.asarray([0.0, 0.0, 5.0], device=device))) == [5]
     assert "captured" in f.reasons()[0] and f.graphs() == []
     f(nd.ones(2, device=device))
     assert f.cache_info()["size"] == 1

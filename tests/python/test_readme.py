@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The sessions in README.md, docs/python.md and docs/kernels.md print what they say; the first of README.md is also run by wheel.sh."""
+"""The sessions in README.md and the pages of docs/ print what they say; the first of README.md is also run by wheel.sh."""
 import doctest
 import os
 import re
@@ -8,7 +8,7 @@ import ndock as nd
 from tap import Skip, cases, main
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PAGES = ("README.md", "docs/python.md", "docs/kernels.md")
+PAGES = ("README.md", "docs/python.md", "docs/kernels.md", "docs/graphs.md", "docs/neural.md", "docs/science.md")
 
 
 def blocks(page):
