@@ -7,7 +7,7 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { ROW, COL, ANY, JOIN, HELD };
+enum { ROW, COL, ANY, JOIN, HELD, HELD_LONG };
 enum { SUM, PROD, EXTREME, POSITION, COUNT, VAR, LOGSUMEXP };
 enum {
     /* Blocks of an SM that a cut reduction is spread over: as many as run at once where the end of
@@ -23,7 +23,7 @@ enum {
 
 static const char *const names[] = {"sum",   "prod", "extreme",  "position",
                                     "count", "var",  "logsumexp"};
-static const char *const suffixes[] = {"row", "col", "any", "join", "held"};
+static const char *const suffixes[] = {"row", "col", "any", "join", "held", "held_long"};
 
 static int kind_of(int32_t op)
 {
@@ -178,8 +178,14 @@ static int is_held(const reduce_params *p, const ndp_view *in, int kind, int64_t
 {
     const int64_t items = p->count / V;
     return kind == LOGSUMEXP && in->dtype != NDP_F64 && p->n_reduced == 1 && items > 0 &&
-           items <= REDUCE_HELD_VECTORS * REDUCE_THREADS &&
+           items <= REDUCE_HELD_VECTORS * REDUCE_HELD_THREADS &&
            (items > 1 || p->results < SHORT_ROWS) && is_whole(in, in->ndim - 1, V, 0);
+}
+
+/* Threads of a block. */
+static uint32_t threads_of(int how)
+{
+    return how == HELD_LONG ? REDUCE_HELD_THREADS : REDUCE_THREADS;
 }
 
 static void plan_held(reduce_plan *r, int64_t V)
@@ -187,10 +193,11 @@ static void plan_held(reduce_plan *r, int64_t V)
     reduce_params *p = &r->p;
     p->items = (uint64_t)(p->count / V);
     const int32_t lanes = power_of_two_from(
-        (p->items + REDUCE_HELD_VECTORS - 1) / REDUCE_HELD_VECTORS, REDUCE_THREADS);
+        (p->items + REDUCE_HELD_VECTORS - 1) / REDUCE_HELD_VECTORS, REDUCE_HELD_THREADS);
     const int32_t least = power_of_two_from(p->items, 8);
     p->lanes = lanes > least ? lanes : least;
-    p->width = REDUCE_THREADS / p->lanes;
+    r->how = p->lanes > REDUCE_THREADS ? HELD_LONG : HELD;
+    p->width = (int32_t)threads_of(r->how) / p->lanes;
     p->chunk = p->items;
     p->chunks = 1;
 }
@@ -307,9 +314,9 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     if (r->how == ROW && p->lanes == 1)
         width *= REDUCE_SHORT_UNROLL;
     uint64_t blocks = (p->results + width - 1) / width, most = GRID_X;
-    if (r->how ==
-        HELD) /* each has several rows, so that one is under way while it computes another */
-        most = (uint64_t)sm_count * HELD_BLOCKS;
+    /* Where rows are held each block has several, so that one is under way while it computes another. */
+    if (r->how >= HELD)
+        most = (uint64_t)sm_count * (r->how == HELD ? HELD_BLOCKS : 1);
     r->blocks = (uint32_t)(blocks < most ? blocks : most);
 }
 
@@ -390,7 +397,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (r.p.chunks > 1)
         r.p.scratch = cuda_ptr(&call->scratch);
     int32_t status = cuda_launch_2d(k, k->function[r.how], s, r.blocks, (uint32_t)r.p.chunks,
-                                    REDUCE_THREADS, 0, &r.p);
+                                    threads_of(r.how), 0, &r.p);
     return status == NDP_OK && r.p.chunks > 1 ? join(k, s, call, &r) : status;
 }
 
@@ -402,7 +409,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    const int last = kind == LOGSUMEXP && like->in[0].dtype != NDP_F64 ? HELD : JOIN;
+    const int last = kind == LOGSUMEXP && like->in[0].dtype != NDP_F64 ? HELD_LONG : JOIN;
     for (int how = ROW; how <= last && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s", names[kind], suffixes[how]);
         status = cuda_function(k->dev, module, name, &k->function[how]);
