@@ -58,66 +58,110 @@ LINE_FN void columns_join(double (&x)[V], int lanes, double (*warps)[NORM_COLUMN
         x[k] = all[lane * V + k];
 }
 
-/* The thread's column vector, and its lines of the block's. */
+/* The thread's column vector, and its lines of the block's, in a tile of rows. */
 template <class T> struct columns_place {
     enum { V = 16 / sizeof(T) };
+    typedef T element;
     typedef cuda_vector<T, V> vector;
     int lane, line, lines, lanes, n; /* n: lines of the block */
-    vector *stage;
+    const T *in;
     T *out;
     int64_t in_step, out_step;
-    bool has;
-    LINE_MEMBER columns_place(const norm_params &p, unsigned char *memory)
+    LINE_MEMBER columns_place(const norm_params &p, uint64_t tile)
     {
         lanes = p.width;
         lane = (int)threadIdx.x & (lanes - 1);
         line = (int)threadIdx.x / lanes;
         lines = NORM_COLUMN_THREADS / lanes;
-        const uint64_t column = ((uint64_t)(blockIdx.x / NORM_CLUSTER) * lanes + lane) * V;
+        const uint64_t column = (tile * lanes + lane) * V;
         const int64_t first = (int64_t)(blockIdx.x % NORM_CLUSTER) * p.stage_row;
         const int64_t left = (int64_t)p.items - first;
-        has = column < p.rows;
+        const bool has = column < p.rows;
         n = left < 0 ? 0 : left < p.stage_row ? (int)left : p.stage_row;
         n = has ? n : 0;
         int64_t from, to;
         line_offsets(p.dim, p.n_kept, has ? column : 0, &from, &to);
         in_step = p.dim[p.n_kept].in;
         out_step = p.dim[p.n_kept].out;
-        stage = (vector *)memory + lane;
+        in = (const T *)p.in + from + first * in_step;
         out = (T *)p.out + to + first * out_step;
-        const T *in = (const T *)p.in + from + first * in_step;
+    }
+    LINE_MEMBER void copy(vector *stage) const
+    {
         for (int i = line; i < n; i += lines)
             stage_copy(stage + i * lanes, (const vector *)(in + i * in_step));
-        stage_wait();
+    }
+    LINE_MEMBER void put(int i, const vector &v) const
+    {
+        *(vector *)(out + i * out_step) = v;
     }
 };
 
-template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
-{
-    extern __shared__ __align__(32) unsigned char norm_stage[];
-    __shared__ double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], here[3][NORM_COLUMNS_MOST],
-        all[NORM_COLUMNS_MOST];
+/* The thread's vectors of a tile, in shared memory or in registers: each() calls f with a vector and
+ * its line; KEEP: f has changed it. */
+template <class T> struct columns_staged {
     typedef columns_place<T> place;
-    const int V = place::V;
-    const bool WIDE = sizeof(T) == 4;
-    const place at(p, norm_stage);
-    double joined[V], met[V];
-    float most[V], high[V], low[V];
-    fit_exp<T> e[V];
+    typedef typename place::vector vector;
+    const place &at;
+    vector *stage;
+    template <bool KEEP, class F> LINE_MEMBER void each(F f)
+    {
+        for (int i = at.line; i < at.n; i += at.lines) {
+            vector v = stage[i * at.lanes];
+            f(v, i);
+            if (KEEP)
+                stage[i * at.lanes] = v;
+        }
+    }
+};
+template <class T> struct columns_registers {
+    typedef columns_place<T> place;
+    typedef typename place::vector vector;
+    place at;
+    vector held[NORM_COLUMN_HELD];
+    template <bool KEEP, class F> LINE_MEMBER void each(F f)
+    {
+#pragma unroll
+        for (int k = 0; k < NORM_COLUMN_HELD; k++)
+            if (at.line + k * at.lines < at.n)
+                f(held[k], at.line + k * at.lines);
+    }
+};
+
+/* The largest of each of the thread's columns. */
+template <class ROWS, int V> LINE_FN void columns_most(ROWS &rows, float (&most)[V])
+{
 #pragma unroll
     for (int k = 0; k < V; k++)
         most[k] = __int_as_float(0xff800000);
-    for (int i = at.line; i < at.n; i += at.lines) {
-        const typename place::vector v = at.stage[i * at.lanes];
+    rows.template each<false>([&](typename ROWS::vector &v, int) {
 #pragma unroll
         for (int k = 0; k < V; k++)
             most[k] = cm_larger(most[k], fit_widen(v.at[k]));
-    }
+    });
+}
+
+/* What joins use of the block's shared memory. */
+struct columns_shared {
+    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], here[3][NORM_COLUMNS_MOST],
+        all[NORM_COLUMNS_MOST];
+};
+
+/* softmax of the tile, most being the thread's largest elements. */
+template <class T, bool LOG, class ROWS, int V>
+LINE_FN void columns_softmax(ROWS &rows, float (&most)[V], columns_shared &s)
+{
+    typedef typename ROWS::vector vector;
+    const bool WIDE = sizeof(T) == 4;
+    const int lanes = rows.at.lanes;
+    double joined[V], met[V];
+    float high[V], low[V];
+    fit_exp<T> e[V];
+    typename fit_sum<T>::type total[V];
 #pragma unroll
     for (int k = 0; k < V; k++)
         joined[k] = (double)most[k];
-    columns_join<fit_max, V>(joined, at.lanes, warps, here[0], all);
-    typename fit_sum<T>::type total[V];
+    columns_join<fit_max, V>(joined, lanes, s.warps, s.here[0], s.all);
 #pragma unroll
     for (int k = 0; k < V; k++) {
         most[k] = (float)joined[k];
@@ -125,8 +169,7 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
         total[k] = 0;
         met[k] = 0;
     }
-    for (int i = at.line; i < at.n; i += at.lines) {
-        typename place::vector v = at.stage[i * at.lanes];
+    rows.template each<!LOG && WIDE>([&](vector &v, int) {
 #pragma unroll
         for (int k = 0; k < V; k++) {
             const float x = fit_widen(v.at[k]);
@@ -139,15 +182,13 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
             }
             total[k] += y;
         }
-        if (!LOG && WIDE)
-            at.stage[i * at.lanes] = v;
-    }
+    });
 #pragma unroll
     for (int k = 0; k < V; k++)
         joined[k] = (double)total[k];
-    columns_join<fit_add, V>(joined, at.lanes, warps, here[1], all);
+    columns_join<fit_add, V>(joined, lanes, s.warps, s.here[1], s.all);
     if (LOG)
-        columns_join<fit_add, V>(met, at.lanes, warps, here[2], all);
+        columns_join<fit_add, V>(met, lanes, s.warps, s.here[2], s.all);
 #pragma unroll
     for (int k = 0; k < V; k++) {
         double last = 1.0 / joined[k];
@@ -157,8 +198,8 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
         high[k] = (float)last;
         low[k] = (float)(last - (double)high[k]);
     }
-    for (int i = at.line; i < at.n; i += at.lines) {
-        typename place::vector v = at.stage[i * at.lanes];
+    rows.template each<false>([&](vector &v, int i) {
+        vector r;
 #pragma unroll
         for (int k = 0; k < V; k++) {
             float x = fit_widen(v.at[k]);
@@ -168,11 +209,58 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
                          : (x - most[k]) - high[k];
             else
                 x = WIDE ? __fmaf_rn(x, high[k], x * low[k]) : e[k].of(x) * high[k];
-            fit_narrow(&v.at[k], x);
+            fit_narrow(&r.at[k], x);
         }
-        *(typename place::vector *)(at.out + i * at.out_step) = v;
-    }
+        rows.at.put(i, r);
+    });
+}
+
+/* A tile a cluster: several blocks of a multiprocessor read and compute by turns. */
+template <class T, bool LOG> LINE_FN void columns_once(const norm_params &p)
+{
+    extern __shared__ __align__(32) unsigned char norm_stage[];
+    __shared__ columns_shared shared;
+    typedef columns_place<T> place;
+    const place at(p, blockIdx.x / NORM_CLUSTER);
+    columns_staged<T> rows = {at, (typename place::vector *)norm_stage + at.lane};
+    float most[place::V];
+    at.copy(rows.stage);
+    stage_wait();
+    columns_most(rows, most);
+    columns_softmax<T, LOG>(rows, most, shared);
     columns_cluster_sync(); /* nobody's shared memory goes while others read it */
+}
+
+/* One tile after another: its vectors are in registers while shared memory receives the next one's,
+ * each thread those that it will take from there itself. */
+template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
+{
+    extern __shared__ __align__(32) unsigned char norm_stage[];
+    __shared__ columns_shared shared;
+    typedef columns_place<T> place;
+    const uint64_t step = gridDim.x / NORM_CLUSTER, beside = (uint64_t)p.width * place::V;
+    uint64_t tile = blockIdx.x / NORM_CLUSTER;
+    const place first(p, tile);
+    typename place::vector *const stage = (typename place::vector *)norm_stage + first.lane;
+    columns_registers<T> rows = {first};
+    first.copy(stage);
+    for (; tile * beside < p.rows; tile += step) {
+        float most[place::V];
+        stage_wait();
+        rows.at = place(p, tile);
+#pragma unroll
+        for (int k = 0; k < NORM_COLUMN_HELD; k++)
+            if (rows.at.line + k * rows.at.lines < rows.at.n)
+                rows.held[k] = stage[(rows.at.line + k * rows.at.lines) * rows.at.lanes];
+        columns_most(rows, most);
+#pragma unroll
+        for (int k = 0; k < place::V; k++)
+            asm volatile("" : "+f"(most[k])::"memory"); /* all have been read: they may be replaced */
+        if ((tile + step) * beside < p.rows)
+            place(p, tile + step).copy(stage);
+        columns_softmax<T, LOG>(rows, most, shared);
+    }
+    columns_cluster_sync(); /* as above */
 }
 
 #define NORM_COLUMNS(name, T, LOG)                                  \
@@ -180,7 +268,13 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
         __launch_bounds__(NORM_COLUMN_THREADS, 1)                   \
             name##_columns(const __grid_constant__ norm_params p)   \
     {                                                               \
-        columns_softmax<T, LOG>(p);                                 \
+        columns_once<T, LOG>(p);                                    \
+    }                                                               \
+    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1) \
+        __launch_bounds__(NORM_COLUMN_THREADS, 1)                   \
+            name##_turns(const __grid_constant__ norm_params p)     \
+    {                                                               \
+        columns_in_turn<T, LOG>(p);                                 \
     }
 #else
 #define NORM_COLUMNS(name, T, LOG)
