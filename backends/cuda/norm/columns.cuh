@@ -91,10 +91,7 @@ template <class T> struct columns_place {
         for (int i = line; i < n; i += lines)
             stage_copy(stage + i * lanes, (const vector *)(in + i * in_step));
     }
-    LINE_MEMBER void put(int i, const vector &v) const
-    {
-        *(vector *)(out + i * out_step) = v;
-    }
+    LINE_MEMBER void put(int i, const vector &v) const { *(vector *)(out + i * out_step) = v; }
 };
 
 /* The thread's vectors of a tile, in shared memory or in registers: each() calls f with a vector and
@@ -255,7 +252,8 @@ template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
         columns_most(rows, most);
 #pragma unroll
         for (int k = 0; k < place::V; k++)
-            asm volatile("" : "+f"(most[k])::"memory"); /* all have been read: they may be replaced */
+            asm volatile(""
+                         : "+f"(most[k])::"memory"); /* all have been read: they may be replaced */
         if ((tile + step) * beside < p.rows)
             place(p, tile + step).copy(stage);
         columns_softmax<T, LOG>(rows, most, shared);

@@ -260,7 +260,8 @@ static int32_t clusters_at_once(CUfunction f)
                                 .blockDimY = 1,
                                 .blockDimZ = 1,
                                 .sharedMemBytes = NORM_COLUMN_THREADS * NORM_COLUMN_HELD * 16};
-    if (!cu.cuOccupancyMaxActiveClusters || cu.cuOccupancyMaxActiveClusters(&n, f, &one) != CUDA_SUCCESS)
+    if (!cu.cuOccupancyMaxActiveClusters ||
+        cu.cuOccupancyMaxActiveClusters(&n, f, &one) != CUDA_SUCCESS)
         return 0;
     return n;
 }

@@ -303,16 +303,16 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
     REDUCE(prod, reduce_float<prod_float<T>>) \
     REDUCE(var, reduce_var<VAR>)              \
     REDUCE(logsumexp, reduce_logsumexp<T, C>)
-#define REDUCE_HELD(T)                                              \
-    extern "C" __global__ void __launch_bounds__(REDUCE_THREADS, 3) \
-        logsumexp_held(const __grid_constant__ reduce_params p)     \
-    {                                                               \
-        reduce_held<T>(p);                                          \
-    }                                                               \
+#define REDUCE_HELD(T)                                                   \
+    extern "C" __global__ void __launch_bounds__(REDUCE_THREADS, 3)      \
+        logsumexp_held(const __grid_constant__ reduce_params p)          \
+    {                                                                    \
+        reduce_held<T>(p);                                               \
+    }                                                                    \
     extern "C" __global__ void __launch_bounds__(REDUCE_HELD_THREADS, 1) \
         logsumexp_held_long(const __grid_constant__ reduce_params p)     \
-    {                                                               \
-        reduce_held<T>(p);                                          \
+    {                                                                    \
+        reduce_held<T>(p);                                               \
     }
 #define REDUCE_COMPLEX(T, SUM, VAR)                \
     REDUCE(sum, reduce_float<sum_complex<T, SUM>>) \

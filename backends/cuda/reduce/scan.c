@@ -8,9 +8,9 @@
 enum { VEC, ROW, COL, PASS, STRIP, CLEAR };
 enum {
     BLOCKS_PER_SM = 4,
-    TILE = 4096,     /* elements below which a line is not worth cutting */
-    PASS_TILES = 16, /* tiles below which reading twice is as quick */
-    SHORT = 64,      /* below that a thread takes a line by itself, where there are many */
+    TILE = 4096,       /* elements below which a line is not worth cutting */
+    PASS_TILES = 16,   /* tiles below which reading twice is as quick */
+    SHORT = 64,        /* below that a thread takes a line by itself, where there are many */
     STRIP_WIDEST = 16, /* vectors side by side of a strip, which has a quarter of them at least */
     STRIP_SHARE = 75,  /* percent of the device that strips occupy at least */
     GRID_X = 1 << 20
