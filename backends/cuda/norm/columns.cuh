@@ -250,10 +250,10 @@ template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
             if (rows.at.line + k * rows.at.lines < rows.at.n)
                 rows.held[k] = stage[(rows.at.line + k * rows.at.lines) * rows.at.lanes];
         columns_most(rows, most);
+        /* All vectors have been read when these are known: the next ones may take their place. */
 #pragma unroll
         for (int k = 0; k < place::V; k++)
-            asm volatile(""
-                         : "+f"(most[k])::"memory"); /* all have been read: they may be replaced */
+            asm volatile("" : "+f"(most[k])::"memory");
         if ((tile + step) * beside < p.rows)
             place(p, tile + step).copy(stage);
         columns_softmax<T, LOG>(rows, most, shared);
