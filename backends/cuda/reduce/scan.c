@@ -2,6 +2,7 @@
  * Cumulative sums and products: which kernel, how the work is cut, and the parameters. */
 #include "reduce/scan.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include "host/backend.h"
 #include "walk/plan.h"
 
@@ -111,7 +112,8 @@ static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
     const uint64_t vectors = p->lines / (uint64_t)V, all = (uint64_t)sm_count;
     if (p->chunks < 2 || !is_dense_across(call, p, V))
         return;
-    for (uint64_t beside = STRIP_WIDEST; beside >= STRIP_WIDEST / 4; beside /= 2) {
+    const char *x = getenv("NDOCK_X_STRIP");
+    for (uint64_t beside = x ? (uint64_t)atoi(x) : STRIP_WIDEST; beside >= STRIP_WIDEST / 4; beside /= 2) {
         const uint64_t strips = (vectors + beside - 1) / beside, turns = (strips + all - 1) / all;
         if (vectors * 100 < turns * all * beside * STRIP_SHARE || strips > GRID_X)
             continue;
