@@ -8,7 +8,7 @@
 /* The largest of all lanes of a row, in every one of them; a NaN wins. */
 LINE_FN float lse_largest(float v, int lanes)
 {
-    __shared__ float warps[REDUCE_HELD_THREADS / 32];
+    __shared__ float warps[REDUCE_THREADS / 32];
     const int width = lanes < 32 ? lanes : 32, first = ((int)threadIdx.x & -lanes) / 32;
     for (int h = width / 2; h; h /= 2)
         v = cm_larger(v, __shfl_xor_sync(0xffffffffu, v, h, width));
@@ -17,16 +17,15 @@ LINE_FN float lse_largest(float v, int lanes)
     if (threadIdx.x % 32 == 0)
         warps[threadIdx.x / 32] = v;
     __syncthreads();
-    v = warps[first + ((int)threadIdx.x & (lanes / 32 - 1))];
-    for (int h = lanes / 64; h; h /= 2)
-        v = cm_larger(v, __shfl_xor_sync(0xffffffffu, v, h));
+    for (int w = 0; w < lanes / 32; w++)
+        v = cm_larger(v, warps[first + w]);
     return v;
 }
 
-/* The sums of two numbers over the lanes of a row, in one order, in its first lane. */
+/* The sums of two numbers over the lanes of a row, in order, in its first lane. */
 LINE_FN void lse_join(double (&s)[2], int lanes)
 {
-    __shared__ double warps[2][REDUCE_HELD_THREADS / 32];
+    __shared__ double warps[REDUCE_THREADS / 32][2];
     const int width = lanes < 32 ? lanes : 32, first = ((int)threadIdx.x & -lanes) / 32;
     for (int h = width / 2; h; h /= 2)
         for (int k = 0; k < 2; k++)
@@ -35,14 +34,12 @@ LINE_FN void lse_join(double (&s)[2], int lanes)
         return;
     if (threadIdx.x % 32 == 0)
         for (int k = 0; k < 2; k++)
-            warps[k][threadIdx.x / 32] = s[k];
+            warps[threadIdx.x / 32][k] = s[k];
     __syncthreads(); /* between here and the next row there is that of lse_largest */
-    if (threadIdx.x / 32 != (unsigned)first)
-        return;
     for (int k = 0; k < 2; k++) {
-        s[k] = warps[k][first + ((int)threadIdx.x & (lanes / 32 - 1))];
-        for (int h = lanes / 64; h; h /= 2)
-            s[k] += __shfl_xor_sync(0xffffffffu, s[k], h);
+        s[k] = warps[first][k];
+        for (int w = 1; w < lanes / 32; w++)
+            s[k] += warps[first + w][k];
     }
 }
 

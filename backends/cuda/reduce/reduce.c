@@ -7,7 +7,7 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { ROW, COL, ANY, JOIN, HELD, HELD_LONG };
+enum { ROW, COL, ANY, JOIN, HELD };
 enum { SUM, PROD, EXTREME, POSITION, COUNT, VAR, LOGSUMEXP };
 enum {
     /* Blocks of an SM that a cut reduction is spread over: as many as run at once where the end of
@@ -18,12 +18,13 @@ enum {
     CUT = 4096, /* items that a chunk of a lane's group has at least */
     MOST_CHUNKS = 4096,
     SHORT_ROWS = 4096, /* lines that are worth vectors however short they are */
+    LONG_ROWS = 2048,  /* vectors of a row of logsumexp from which on a block takes it */
     GRID_X = 1 << 20   /* blocks; each takes several results where that is not enough */
 };
 
 static const char *const names[] = {"sum",   "prod", "extreme",  "position",
                                     "count", "var",  "logsumexp"};
-static const char *const suffixes[] = {"row", "col", "any", "join", "held", "held_long"};
+static const char *const suffixes[] = {"row", "col", "any", "join", "held"};
 
 static int kind_of(int32_t op)
 {
@@ -164,7 +165,10 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
     p->tail = (uint64_t)(inner->extent % V); /* only where it is the one reduced dimension */
     in_vectors(inner, V);
     p->items = (uint64_t)(p->count / V);
-    p->lanes = r->results < few || (p->items >= 1024 && !(costly && r->results >= many))
+    /* Long rows of logsumexp that a block shares reach the speed of memory, those of a warp three
+     * quarters of it (H100). */
+    const int shared = kind == LOGSUMEXP && p->items >= LONG_ROWS;
+    p->lanes = r->results < few || shared || (p->items >= 1024 && !(costly && r->results >= many))
                    ? REDUCE_THREADS
                    : lanes_of_items(p->items);
     p->width = REDUCE_THREADS / p->lanes;
@@ -178,14 +182,8 @@ static int is_held(const reduce_params *p, const ndp_view *in, int kind, int64_t
 {
     const int64_t items = p->count / V;
     return kind == LOGSUMEXP && in->dtype != NDP_F64 && p->n_reduced == 1 && items > 0 &&
-           items <= REDUCE_HELD_VECTORS * REDUCE_HELD_THREADS &&
+           items <= REDUCE_HELD_VECTORS * REDUCE_THREADS &&
            (items > 1 || p->results < SHORT_ROWS) && is_whole(in, in->ndim - 1, V, 0);
-}
-
-/* Threads of a block. */
-static uint32_t threads_of(int how)
-{
-    return how == HELD_LONG ? REDUCE_HELD_THREADS : REDUCE_THREADS;
 }
 
 static void plan_held(reduce_plan *r, int64_t V)
@@ -193,11 +191,10 @@ static void plan_held(reduce_plan *r, int64_t V)
     reduce_params *p = &r->p;
     p->items = (uint64_t)(p->count / V);
     const int32_t lanes = power_of_two_from(
-        (p->items + REDUCE_HELD_VECTORS - 1) / REDUCE_HELD_VECTORS, REDUCE_HELD_THREADS);
+        (p->items + REDUCE_HELD_VECTORS - 1) / REDUCE_HELD_VECTORS, REDUCE_THREADS);
     const int32_t least = power_of_two_from(p->items, 8);
     p->lanes = lanes > least ? lanes : least;
-    r->how = p->lanes > REDUCE_THREADS ? HELD_LONG : HELD;
-    p->width = (int32_t)threads_of(r->how) / p->lanes;
+    p->width = REDUCE_THREADS / p->lanes;
     p->chunk = p->items;
     p->chunks = 1;
 }
@@ -314,9 +311,9 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     if (r->how == ROW && p->lanes == 1)
         width *= REDUCE_SHORT_UNROLL;
     uint64_t blocks = (p->results + width - 1) / width, most = GRID_X;
-    /* Where rows are held each block has several, so that one is under way while it computes another. */
-    if (r->how >= HELD)
-        most = (uint64_t)sm_count * (r->how == HELD ? HELD_BLOCKS : 1);
+    if (r->how ==
+        HELD) /* each has several rows, so that one is under way while it computes another */
+        most = (uint64_t)sm_count * HELD_BLOCKS;
     r->blocks = (uint32_t)(blocks < most ? blocks : most);
 }
 
@@ -397,7 +394,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (r.p.chunks > 1)
         r.p.scratch = cuda_ptr(&call->scratch);
     int32_t status = cuda_launch_2d(k, k->function[r.how], s, r.blocks, (uint32_t)r.p.chunks,
-                                    threads_of(r.how), 0, &r.p);
+                                    REDUCE_THREADS, 0, &r.p);
     return status == NDP_OK && r.p.chunks > 1 ? join(k, s, call, &r) : status;
 }
 
@@ -409,7 +406,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    const int last = kind == LOGSUMEXP && like->in[0].dtype != NDP_F64 ? HELD_LONG : JOIN;
+    const int last = kind == LOGSUMEXP && like->in[0].dtype != NDP_F64 ? HELD : JOIN;
     for (int how = ROW; how <= last && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s", names[kind], suffixes[how]);
         status = cuda_function(k->dev, module, name, &k->function[how]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Reduction kernels of one dtype, CUDA_DTYPE. Of each op there are four: "row" for lines that lie
  * dense in memory, "col" for dense neighbouring lines, "any" for all strides, and "join" for the
- * states of a line that was cut into chunks; of logsumexp also "held" and "held_long". Who is merged with whom follows from the parameters
+ * states of a line that was cut into chunks; of logsumexp also "held". Who is merged with whom follows from the parameters
  * alone, so the bits are the same in every run. */
 #include "reduce/lse_rows.cuh"
 #include "reduce/ops.cuh"
@@ -303,16 +303,11 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
     REDUCE(prod, reduce_float<prod_float<T>>) \
     REDUCE(var, reduce_var<VAR>)              \
     REDUCE(logsumexp, reduce_logsumexp<T, C>)
-#define REDUCE_HELD(T)                                                   \
-    extern "C" __global__ void __launch_bounds__(REDUCE_THREADS, 3)      \
-        logsumexp_held(const __grid_constant__ reduce_params p)          \
-    {                                                                    \
-        reduce_held<T>(p);                                               \
-    }                                                                    \
-    extern "C" __global__ void __launch_bounds__(REDUCE_HELD_THREADS, 1) \
-        logsumexp_held_long(const __grid_constant__ reduce_params p)     \
-    {                                                                    \
-        reduce_held<T>(p);                                               \
+#define REDUCE_HELD(T)                                              \
+    extern "C" __global__ void __launch_bounds__(REDUCE_THREADS, 3) \
+        logsumexp_held(const __grid_constant__ reduce_params p)     \
+    {                                                               \
+        reduce_held<T>(p);                                          \
     }
 #define REDUCE_COMPLEX(T, SUM, VAR)                \
     REDUCE(sum, reduce_float<sum_complex<T, SUM>>) \

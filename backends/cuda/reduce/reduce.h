@@ -5,8 +5,7 @@
 #include "walk/lines.h"
 
 enum { REDUCE_THREADS = 256, REDUCE_SHORT_UNROLL = 4 }; /* the latter: lines of a vector each */
-/* Of threads that hold their part of a row: vectors of each, and threads of a block of long rows. */
-enum { REDUCE_HELD_VECTORS = 4, REDUCE_HELD_THREADS = 1024 };
+enum { REDUCE_HELD_VECTORS = 4 }; /* of a thread that holds its part of a row */
 
 /* What an op does at the end. */
 enum { REDUCE_VALUE = 0, REDUCE_SQRT = 1, REDUCE_ANY = 2, REDUCE_ALL = 3 };

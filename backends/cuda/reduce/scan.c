@@ -113,7 +113,8 @@ static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
     if (p->chunks < 2 || !is_dense_across(call, p, V))
         return;
     const char *x = getenv("NDOCK_X_STRIP");
-    for (uint64_t beside = x ? (uint64_t)atoi(x) : STRIP_WIDEST; beside >= STRIP_WIDEST / 4; beside /= 2) {
+    for (uint64_t beside = x ? (uint64_t)atoi(x) : STRIP_WIDEST; beside >= STRIP_WIDEST / 4;
+         beside /= 2) {
         const uint64_t strips = (vectors + beside - 1) / beside, turns = (strips + all - 1) / all;
         if (vectors * 100 < turns * all * beside * STRIP_SHARE || strips > GRID_X)
             continue;
