@@ -217,6 +217,14 @@ def products(d, q):
 def small(d, q):
     a, b = d.real(16), d.real(16)
     yield "add n=16, enqueue", "us", 1, PEER, turns(dict.fromkeys(("ndock", "torch", "cupy"), lambda x, y: x + y), a, b)
+    nd, torch, cupy = d.nd, d.torch, d.cupy
+    for name, n in (("empty 1 KiB", 256), ("empty 64 MiB", 1 << 24)):
+        empty = {"ndock": lambda n=n: nd.empty(n, dtype=nd.float32, device=d.device)}
+        if torch:
+            empty["torch"] = lambda n=n: torch.empty(n, device="cuda")
+        if cupy:
+            empty["cupy"] = lambda n=n: cupy.empty(n, "f")
+        yield name, "us", 1, ("peer", 3.75), empty
 
 
 def anchors(d, q):
@@ -277,11 +285,11 @@ def transfers(d, q):
     def from_pinned():
         nd.copy_to(pinned, there, non_blocking=True)
     to = {"ndock": lambda: nd.asarray(host, device=d.device)}
-    back = {"ndock": lambda: nd.copy_to(there, nd.asarray(into, copy=False))}
+    back = {"ndock": lambda: d.np.from_dlpack(nd.asarray(there, device="cpu"))}
     pin_to, pin_back = {"ndock": from_pinned}, {"ndock": to_pinned}
     if torch:
         x, y = torch.ones(n, device="cuda"), torch.empty(n, pin_memory=True)
-        to["torch"], back["torch"] = lambda: torch.from_numpy(host).cuda(), lambda: torch.from_numpy(into).copy_(x)
+        to["torch"], back["torch"] = lambda: torch.from_numpy(host).cuda(), lambda: x.cpu()
         pin_to["torch"], pin_back["torch"] = lambda: x.copy_(y, non_blocking=True), lambda: y.copy_(x, non_blocking=True)
     if cupy:
         z = cupy.ones(n, "f")
@@ -292,7 +300,7 @@ def transfers(d, q):
 
 
 GROUPS = (indexing, reductions, sorting, moving, elementwise, products, small, anchors, transfers)
-UNCOMPARED = ("normal f32", "host to device", "device to host")
+UNCOMPARED = ("normal f32", "empty", "host to device", "device to host")
 
 
 def measured(contenders, rounds, wait):

@@ -2,7 +2,6 @@
  * Cumulative sums and products: which kernel, how the work is cut, and the parameters. */
 #include "reduce/scan.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include "host/backend.h"
 #include "walk/plan.h"
 
@@ -12,8 +11,9 @@ enum {
     TILE = 4096,       /* elements below which a line is not worth cutting */
     PASS_TILES = 16,   /* tiles below which reading twice is as quick */
     SHORT = 64,        /* below that a thread takes a line by itself, where there are many */
-    STRIP_WIDEST = 16, /* vectors side by side of a strip, which has a quarter of them at least */
-    STRIP_SHARE = 75,  /* percent of the device that strips occupy at least */
+    STRIP_WIDEST = 16, /* vectors of a strip side by side, at most and at least */
+    STRIP_NARROWEST = 4,
+    STRIP_SHARE = 75, /* percent of the device that strips occupy at least */
     GRID_X = 1 << 20
 };
 
@@ -103,27 +103,36 @@ static void plan_pass(scan_plan *r, int64_t bytes)
     r->blocks = (uint32_t)(tiles * p->lines);
 }
 
-/* Neighbouring lines that a thread each would read twice: in strips as wide as leave no
- * multiprocessor without work. */
+/* How many vectors a strip has side by side: as many as leave few multiprocessors without work and, of
+ * short vectors, each several strips, so that as many bytes are on their way. 0: there are too few. */
+static uint64_t strip_width(uint64_t vectors, uint64_t vector_nbytes, uint64_t sm_count)
+{
+    uint64_t narrow = 0;
+    for (uint64_t beside = STRIP_WIDEST; beside >= STRIP_NARROWEST; beside /= 2) {
+        const uint64_t strips = (vectors + beside - 1) / beside;
+        const uint64_t turns = (strips + sm_count - 1) / sm_count;
+        if (vectors * 100 < turns * sm_count * beside * STRIP_SHARE)
+            continue;
+        if (turns * vector_nbytes >= 16)
+            return beside;
+        narrow = beside;
+    }
+    return narrow;
+}
+
+/* Neighbouring lines that a thread each would read twice. */
 static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
 {
     scan_params *p = &r->p;
     const int64_t bytes = ndp_dtype_size(call->in[0].dtype), V = bytes <= 4 ? 4 : 16 / bytes;
-    const uint64_t vectors = p->lines / (uint64_t)V, all = (uint64_t)sm_count;
-    if (p->chunks < 2 || !is_dense_across(call, p, V))
+    const uint64_t vectors = p->lines / (uint64_t)V;
+    const uint64_t beside = strip_width(vectors, (uint64_t)(V * bytes), (uint64_t)sm_count);
+    if (p->chunks < 2 || beside == 0 || !is_dense_across(call, p, V))
         return;
-    const char *x = getenv("NDOCK_X_STRIP");
-    for (uint64_t beside = x ? (uint64_t)atoi(x) : STRIP_WIDEST; beside >= STRIP_WIDEST / 4;
-         beside /= 2) {
-        const uint64_t strips = (vectors + beside - 1) / beside, turns = (strips + all - 1) / all;
-        if (vectors * 100 < turns * all * beside * STRIP_SHARE || strips > GRID_X)
-            continue;
-        r->how = STRIP;
-        r->blocks = (uint32_t)strips;
-        p->beside = (int32_t)beside;
-        p->chunks = 1;
-        return;
-    }
+    r->how = STRIP;
+    r->blocks = (uint32_t)((vectors + beside - 1) / beside);
+    p->beside = (int32_t)beside;
+    p->chunks = 1;
 }
 
 /* A slot has the state and 8 bytes more, and 16 bytes are its unit. */
