@@ -19,8 +19,21 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ndock_ctypes  # noqa: E402
+from gpu_timing import Aims  # noqa: E402
 
 WARM_UP = 5
+# gpu-anchors.md's: of a row's name, or of what it begins with; see gpu_timing.Aims.
+AIMS = {"pow 2.5 f32": ("torch", 1.0), "pow 2.5 bf16": 3825, "where": 4000, "transpose": 3600, "a.T": 3600, "slice": ("torch", 1.0),
+        "row broadcast": 4000, "col broadcast": 4000, "flip": 4000, "permute": 3400, "sum": ("peer", 0.97), "max ": ("peer", 0.97),
+        "argmax": 4000, "var": 4000, "softmax": 4000, "layer_norm": 4000, "cumulative_sum": 3600, "take": ("torch", 0.98),
+        "boolean mask": 2500, "uniform": 4200, "normal": ("torch", 1.05), "matmul": ("torch", 0.99), "sort": ("cupy", 1.0),
+        "empty": None, "add n": ("peer", 1.0), "add into": ("peer", 1.0)}  # empty through ctypes; bench/gpu_speed.py has the package's
+
+
+def aim_of(name):
+    """The aim of the longest beginning of the name; other rows are elementwise operations."""
+    begins = [k for k in AIMS if name.startswith(k)]
+    return AIMS[max(begins, key=len)] if begins else ("torch", 0.98)
 
 
 def peer(name):
@@ -324,14 +337,15 @@ def ceiling(nd, torch, timer, rounds, quick):
     return {k: 8 * n / ms * 1e-6 for k, ms in measure(turns, timer, rounds)[0].items()}
 
 
-def print_row(name, unit, scale, amount, got, failed, best_copy):
+def print_row(name, unit, scale, amount, got, failed, aims):
     ours = got.get("ndock")
     peers = {k: v for k, v in got.items() if k != "ndock"}
     best = min(peers, key=peers.get) if peers else None
-    figures = " ".join("%s %8.1f" % (k, amount / v * scale) for k, v in got.items())
+    figures = {k: amount / v * scale for k, v in got.items()}
     ratio = "%5.2f x %s" % (peers[best] / ours, best) if ours and best else "-"
-    share = "%5.2f of copy" % (amount / ours * scale / best_copy) if ours and unit == "GB/s" else ""
-    print("%-24s %-8s %-40s %-14s %s" % (name, unit, figures, ratio, share))
+    share = "%5.2f of copy" % (amount / ours * scale / aims.copy) if ours and unit == "GB/s" else ""
+    shown = " ".join("%s %8.1f" % kv for kv in figures.items())
+    print("%-24s %-8s %-40s %-14s %s  %s" % (name, unit, shown, ratio, share, aims.text(name, unit, aim_of(name), figures)))
     for who, why in failed.items():
         print("#   %s: %s" % (who, why[:200]))
     sys.stdout.flush()
@@ -371,7 +385,7 @@ def anchor_rows(args):
     n, m = (1 << 26, 8192) if args.quick else (1 << 28, 16384)
     box = (16, 128, 256, 128) if args.quick else (64, 128, 256, 128)
     copies = ceiling(nd, torch, timer, args.rounds, args.quick)
-    best_copy = max(copies.values())
+    aims = Aims(max(copies.values()))
     print("copy ceiling: " + ", ".join("%s %.0f GB/s" % kv for kv in copies.items()))
     groups = [
         ("GB/s", 1e-6, lambda: elementwise_rows(nd, torch, cupy, jnp, jit, n)),
@@ -379,7 +393,7 @@ def anchor_rows(args):
         ("GB/s", 1e-6, lambda: reduce_rows(nd, torch, cupy, m)),
         ("GB/s", 1e-6, lambda: index_rows(nd, torch, cupy, m, n)),
         ("GB/s", 1e-6, lambda: random_rows(nd, torch, n)),
-        ("TFLOP/s", 1e-9, lambda: matmul_rows(nd, torch, (64, 256, 1024, 4096))),
+        ("TFLOP/s", 1e-9, lambda: matmul_rows(nd, torch, (64, 256, 1024, 4096, 8192))),
         ("Gkey/s", 1e-6, lambda: sort_rows(nd, torch, cupy, n // 2)),
     ]
     report = {"copy": copies, "rows": []}
@@ -393,7 +407,7 @@ def anchor_rows(args):
                 print("%-24s not measured: %s" % (name, error))
                 continue
             got, failed = measure(contenders, timer, args.rounds)
-            print_row(name, unit, scale, amount, got, failed, best_copy)
+            print_row(name, unit, scale, amount, got, failed, aims)
             report["rows"].append({"row": name, "unit": unit, "failed": failed,
                                    **{k: amount / v * scale for k, v in got.items()}})
             del contenders
@@ -404,8 +418,10 @@ def anchor_rows(args):
     for name, turns in host_rows(nd, torch, cupy, jnp, jit).items():
         if args.only in name:
             got = host_us(nd, turns, args.rounds)
-            print("%-24s %-8s %s" % (name, "us", " ".join("%s %8.2f" % kv for kv in got.items())))
+            more = aims.text(name, "us", aim_of(name), {k: 1 / v for k, v in got.items()})
+            print("%-24s %-8s %s  %s" % (name, "us", " ".join("%s %8.2f" % kv for kv in got.items()), more))
             report["rows"].append({"row": name, "unit": "us", "failed": {}, **got})
+    aims.report()
     return report
 
 

@@ -6,16 +6,17 @@
 
 A figure is the least of the rounds, each of as many calls as take about 8 ms, between two waits for the whole device; the contenders of
 a row take turns on the same numbers, and ndock's result is compared with PyTorch's on the device before it is timed. "x": the best peer's
-time over ndock's, above 1 where ndock is faster; "of copy": the share of what a copy reaches in the same run; "aim" is speed.md's, as
-that share where it is in bytes. A row that fails says so, and the run goes on. Run it with NDOCK_FALLBACK=error, so that nothing can be
+time over ndock's, above 1 where ndock is faster; "of copy": the share of what a copy reaches in the same run; "aim" is speed.md's, and what
+that is on this card where memory is the limit, by the copy of the same run; what is short of its aim is listed at the end. A row that fails says so, and the run goes on. Run it with NDOCK_FALLBACK=error, so that nothing can be
 staged through the CPU unseen. bench/gpu.py has the rows of gpu-anchors.md; its --rows speed runs these."""
 import argparse
 import json
 import time
 
-from gpu_timing import Waiting, peer, repeats, timed
+from gpu_timing import Aims, Waiting, peer, repeats, timed
 
-CEILING = 4250.0  # GB/s of the copy beside which speed.md states its aims
+TORCH = ("torch", 0.98)
+PEER = ("peer", 1.0)
 
 
 class Data:
@@ -109,7 +110,7 @@ def reductions(d, q):
     n = 1 << 25
     thin = d.real(n, 4)
     for axis in (0, 1):
-        yield f"sum of (2^25, 4) axis {axis}", "GB/s", 16 * n, 3900, turns(
+        yield f"sum of (2^25, 4) axis {axis}", "GB/s", (16 + 4 * axis) * n, 3900, turns(
             {"ndock": lambda x, k=axis: nd.sum(x, axis=k), "torch": lambda x, k=axis: x.sum(k), "cupy": lambda x, k=axis: x.sum(k)}, thin)
     del thin
     box = d.real(256, 512, 1024)
@@ -159,6 +160,7 @@ def moving(d, q):
     yield "repeat 2", "GB/s", 3 * f32, 3900, turns(
         {"ndock": lambda x: nd.repeat(x, 2, axis=1), "torch": lambda x: x.repeat_interleave(2, 1), "cupy": lambda x: cupy.repeat(x, 2, 1)}, a)
     del b
+    # Bytes that are wanted, as speed.md counts them; memory moves those between them too, 1.5 times as many: 0.67 of copy is all there is.
     yield "x[::2] + 1", "GB/s", 4 * m * m, 3400, turns(
         dict.fromkeys(("ndock", "torch", "cupy"), lambda x: x[::2] + 1), {k: v.reshape(-1) for k, v in a.items()})
     yield "[::2, ::2] copy", "GB/s", 2 * m * m, 3400, turns(
@@ -172,24 +174,24 @@ def elementwise(d, q):
     a, b = d.real(n), d.real(n)
     module = {"ndock": nd, "torch": torch, "cupy": cupy}
     each = {k: m for k, m in module.items() if m}
-    yield "gelu f32", "GB/s", 8 * n, 4154, turns({"ndock": nd.gelu, "torch": torch and torch.nn.functional.gelu}, a)
+    yield "gelu f32", "GB/s", 8 * n, TORCH, turns({"ndock": nd.gelu, "torch": torch and torch.nn.functional.gelu}, a)
     yield "pow f32", "GB/s", 12 * n, 3400, turns(dict.fromkeys(each, lambda x, y: x**y), a, b)
     big = {k: v * 1e6 for k, v in a.items()}
-    yield "sin of 1e6 x", "GB/s", 8 * n, 952, turns({k: m.sin for k, m in each.items()}, big)
+    yield "sin of 1e6 x", "GB/s", 8 * n, TORCH, turns({k: m.sin for k, m in each.items()}, big)
     del big, b
     whole = d.integers(n, high=1 << 30, dtype="int32")
-    yield "int32 // 7", "GB/s", 8 * n, 4145, turns(dict.fromkeys(each, lambda x: x // 7), whole)
-    yield "int32 % 7", "GB/s", 8 * n, 4158, turns(dict.fromkeys(each, lambda x: x % 7), whole)
+    yield "int32 // 7", "GB/s", 8 * n, TORCH, turns(dict.fromkeys(each, lambda x: x // 7), whole)
+    yield "int32 % 7", "GB/s", 8 * n, TORCH, turns(dict.fromkeys(each, lambda x: x % 7), whole)
     del whole
     half = d.real(n, dtype="float16")
-    yield "exp f16", "GB/s", 4 * n, 4137, turns({k: m.exp for k, m in each.items()}, half)
+    yield "exp f16", "GB/s", 4 * n, TORCH, turns({k: m.exp for k, m in each.items()}, half)
     del half
     zero = {"ndock": lambda: nd.zeros(n, dtype=nd.float32, device=d.device)}
     if torch:
         zero["torch"] = lambda: torch.zeros(n, device="cuda")
     if cupy:
         zero["cupy"] = lambda: cupy.zeros(n, "f")
-    yield "zeros", "GB/s", 4 * n, 4543, zero
+    yield "zeros", "GB/s", 4 * n, TORCH, zero
     into = {"ndock": lambda: nd.random.normal(size=n, dtype=nd.float32, device=d.device)}
     if torch:
         into["torch"] = lambda: torch.randn(n, device="cuda")
@@ -197,20 +199,33 @@ def elementwise(d, q):
 
 
 def products(d, q):
+    nd, torch = d.nd, d.torch
+
     def product(x, y):
         return x @ y
     for dtype in ("float32", "float64"):
         a, b = (d.real(1024, 1024, dtype=dtype, low=-1, high=1) for _ in range(2))
-        yield f"matmul {dtype} 1024", "TFLOP/s", 2 << 30, 0, turns(dict.fromkeys(("ndock", "torch", "cupy"), product), a, b)
+        yield f"matmul {dtype} 1024", "TFLOP/s", 2 << 30, PEER, turns(dict.fromkeys(("ndock", "torch", "cupy"), product), a, b)
     a, v = d.real(8192, 8192), d.real(8192)
-    yield "gemv 8192", "GB/s", 4 << 26, 0, turns(dict.fromkeys(("ndock", "torch", "cupy"), product), a, v)
+    yield "gemv 8192", "GB/s", 4 << 26, PEER, turns(dict.fromkeys(("ndock", "torch", "cupy"), product), a, v)
     a, b = d.real(100000, 8, 8), d.real(100000, 8, 8)
-    yield "100000 of 8x8 by 8x8", "GB/s", 3 * 256 * 100000, 0, turns(dict.fromkeys(("ndock", "torch", "cupy"), product), a, b)
+    yield "100000 of 8x8 by 8x8", "GB/s", 3 * 256 * 100000, PEER, turns(dict.fromkeys(("ndock", "torch", "cupy"), product), a, b)
+    a = d.integers(4096, 4096, high=100, dtype="int8")
+    yield "int8 matmul 4096", "TFLOP/s", 2 << 36, 1000, turns(
+        {"ndock": lambda x: nd.matmul(x, x.T, dtype=nd.int32), "torch": lambda x: torch._int_mm(x, x.t())}, a)
 
 
 def small(d, q):
     a, b = d.real(16), d.real(16)
-    yield "add n=16, enqueue", "us", 1, 0, turns(dict.fromkeys(("ndock", "torch", "cupy"), lambda x, y: x + y), a, b)
+    yield "add n=16, enqueue", "us", 1, PEER, turns(dict.fromkeys(("ndock", "torch", "cupy"), lambda x, y: x + y), a, b)
+    nd, torch, cupy = d.nd, d.torch, d.cupy
+    for name, n in (("empty 1 KiB", 256), ("empty 64 MiB", 1 << 24)):
+        empty = {"ndock": lambda n=n: nd.empty(n, dtype=nd.float32, device=d.device)}
+        if torch:
+            empty["torch"] = lambda n=n: torch.empty(n, device="cuda")
+        if cupy:
+            empty["cupy"] = lambda n=n: cupy.empty(n, "f")
+        yield name, "us", 1, ("peer", 3.75), empty
 
 
 def anchors(d, q):
@@ -219,41 +234,74 @@ def anchors(d, q):
     n = 1 << (26 if q else 28)
     three = [d.real(n) for _ in range(3)]
     every = dict.fromkeys(("ndock", "torch", "cupy"), lambda x: x + 1.5)
-    yield "add scalar f32", "GB/s", 8 * n, 4162, turns(every, three[0])
+    yield "add scalar f32", "GB/s", 8 * n, TORCH, turns(every, three[0])
+    yield "tanh(a*b + c), in steps", "GB/s", 16 * n, PEER, turns(
+        {"ndock": lambda a, b, c: nd.tanh(a * b + c), "torch": lambda a, b, c: (a * b + c).tanh(), "cupy": lambda a, b, c: cupy.tanh(a * b + c)},
+        *three)
     fused = nd.fuse(lambda a, b, c: nd.tanh(a * b + c))
     yield "tanh(a*b + c), fused", "GB/s", 16 * n, 4300, turns({"ndock": fused, "torch": lambda a, b, c: (a * b + c).tanh()}, *three)
+    three = [d.real(n, dtype="bfloat16") for _ in range(3)]
+    yield "the same of bf16, fused", "GB/s", 8 * n, 4100, turns({"ndock": fused, "torch": lambda a, b, c: (a * b + c).tanh()}, *three)
     del three
     short = d.real(n, dtype="bfloat16")
-    yield "add scalar bf16", "GB/s", 4 * n, 4134, turns(every, short)
+    yield "add scalar bf16", "GB/s", 4 * n, TORCH, turns(every, short)
     del short
     images, weight = d.real(64, 64, 112, 112), d.real(64, 64, 3, 3)
     yield "avg_pool2d k2", "GB/s", 5 * 64 * 64 * 112 * 112, 3600, turns(
         {"ndock": lambda x: nd.nn.avg_pool2d(x, 2), "torch": lambda x: torch.nn.functional.avg_pool2d(x, 2)}, images)
-    yield "conv2d 3x3 f32", "TFLOP/s", 2 * 9 * 64**3 * 110**2, 0, turns(
-        {"ndock": nd.nn.conv2d, "torch": lambda x, w: torch.nn.functional.conv2d(x, w)}, images, weight)
+    conv = {"ndock": nd.nn.conv2d, "torch": lambda x, w: torch.nn.functional.conv2d(x, w)}
+    yield "conv2d 3x3 f32", "TFLOP/s", 2 * 9 * 64**3 * 110**2, PEER, turns(tf32_of(d, conv, False), images, weight)
+    yield "conv2d 3x3 tf32", "TFLOP/s", 2 * 9 * 64**3 * 110**2, PEER, turns(tf32_of(d, conv, True), images, weight)
     del images, weight
-
-    def tf32(x, y):
-        with nd.math.mode(f32_matmul="tf32"):
-            return x @ y
-
-    def their_tf32(x, y):
-        torch.backends.cuda.matmul.allow_tf32 = True
-        out = x @ y
-        torch.backends.cuda.matmul.allow_tf32 = False
-        return out
-    a, b = d.real(4096, 4096, low=-1, high=1), d.real(4096, 4096, low=-1, high=1)
-    yield "matmul tf32 4096", "TFLOP/s", 2 << 36, 0, turns({"ndock": tf32, "torch": their_tf32}, a, b)
+    for m in (1024, 4096, 8192):
+        a, b = d.real(m, m, low=-1, high=1), d.real(m, m, low=-1, high=1)
+        yield f"matmul tf32 {m}", "TFLOP/s", 2 * m**3, ("torch", 0.99), turns(tf32_of(d, dict.fromkeys(("ndock", "torch"), lambda x, y: x @ y), True), a, b)
     a, b = d.real(256, 256, 256, low=-1, high=1), d.real(256, 256, 256, low=-1, high=1)
-    yield "256 of 256x256 by 256x256", "TFLOP/s", 2 << 32, 0, turns(dict.fromkeys(("ndock", "torch", "cupy"), lambda x, y: x @ y), a, b)
-    host = d.np.ones(1 << 26, "float32")
-    yield "host to device, pageable", "GB/s", 4 << 26, 0, {
-        "ndock": lambda: nd.asarray(host, device=d.device), **({"torch": lambda: torch.from_numpy(host).cuda()} if torch else {}),
-        **({"cupy": lambda: cupy.asarray(host)} if cupy else {})}
+    yield "256 of 256x256 by 256x256", "TFLOP/s", 2 << 32, PEER, turns(dict.fromkeys(("ndock", "torch", "cupy"), lambda x, y: x @ y), a, b)
 
 
-GROUPS = (indexing, reductions, sorting, moving, elementwise, products, small, anchors)
-RANDOM = ("normal f32",)
+def tf32_of(d, fn, allowed):
+    """{library: fn} where products and convolutions of f32 may round operands to TF32, or may not."""
+    def ours(*x):
+        with d.nd.math.mode(f32_matmul="tf32" if allowed else "ieee"):
+            return fn["ndock"](*x)
+
+    def theirs(*x):
+        d.torch.backends.cuda.matmul.allow_tf32 = d.torch.backends.cudnn.allow_tf32 = allowed
+        out = fn["torch"](*x)
+        d.torch.backends.cuda.matmul.allow_tf32 = False
+        return out
+    return {"ndock": ours, "torch": theirs}
+
+
+def transfers(d, q):
+    """Between the host and the device, of pageable and of pinned memory; NumPy arrays are what each library takes and gives."""
+    nd, torch, cupy, n = d.nd, d.torch, d.cupy, 1 << 26
+    host, into = d.np.ones(n, "float32"), d.np.empty(n, "float32")
+    pinned, there = nd.empty_pinned(n, dtype=nd.float32, device=d.device), nd.ones(n, dtype=nd.float32, device=d.device)
+
+    def to_pinned():
+        nd.copy_to(there, pinned, non_blocking=True)
+
+    def from_pinned():
+        nd.copy_to(pinned, there, non_blocking=True)
+    to = {"ndock": lambda: nd.asarray(host, device=d.device)}
+    back = {"ndock": lambda: d.np.from_dlpack(nd.asarray(there, device="cpu"))}
+    pin_to, pin_back = {"ndock": from_pinned}, {"ndock": to_pinned}
+    if torch:
+        x, y = torch.ones(n, device="cuda"), torch.empty(n, pin_memory=True)
+        to["torch"], back["torch"] = lambda: torch.from_numpy(host).cuda(), lambda: x.cpu()
+        pin_to["torch"], pin_back["torch"] = lambda: x.copy_(y, non_blocking=True), lambda: y.copy_(x, non_blocking=True)
+    if cupy:
+        z = cupy.ones(n, "f")
+        to["cupy"], back["cupy"] = lambda: cupy.asarray(host), lambda: z.get(out=into)
+    for name, calls, aim in (("host to device, pageable", to, ("peer", 1.8)), ("device to host, pageable", back, PEER),
+                             ("host to device, pinned", pin_to, TORCH), ("device to host, pinned", pin_back, TORCH)):
+        yield name, "GB/s of host", 4 * n, aim, calls
+
+
+GROUPS = (indexing, reductions, sorting, moving, elementwise, products, small, anchors, transfers)
+UNCOMPARED = ("normal f32", "empty", "host to device", "device to host")
 
 
 def measured(contenders, rounds, wait):
@@ -286,16 +334,16 @@ def differs(torch, contenders):
     return "" if worst <= 2e-3 * max(size, 1e-30) else f"off by {worst:.3g} of {size:.3g}"
 
 
-def print_row(name, unit, amount, aim, got, copy, wrong):
-    scale = {"us": 1e6, "GB/s": 1e-9, "Gkey/s": 1e-9, "TFLOP/s": 1e-12}[unit]
+def print_row(name, unit, amount, aim, got, aims, wrong):
+    scale = {"us": 1e6, "GB/s": 1e-9, "Gkey/s": 1e-9, "TFLOP/s": 1e-12, "GB/s of host": 1e-9}[unit]
     figure = {k: v * scale if unit == "us" else amount / v * scale for k, v in got.items()}
     ours, others = got.get("ndock"), {k: v for k, v in got.items() if k != "ndock"}
     first = min(others, key=others.get) if others else None
     ratio = f"{others[first] / ours:5.2f} x {first}" if ours and first else "-"
-    share = f"{figure['ndock'] / copy:4.2f} of copy" if unit == "GB/s" and ours else ""
-    if aim:
-        share += f" aim {aim / CEILING:4.2f}" if unit == "GB/s" else f" aim {aim}"
-    print(f"{name:26}{unit:8}" + " ".join(f"{k} {v:.4g}" for k, v in figure.items()) + f"  {ratio}  {share}"
+    share = f"{figure['ndock'] / aims.copy:4.2f} of copy" if unit == "GB/s" and ours else ""
+    more = {k: 1 / v for k, v in figure.items()} if unit == "us" else figure
+    share += "  " + aims.text(name, unit, aim, more)
+    print(f"{name:26}{unit:13}" + " ".join(f"{k} {v:.4g}" for k, v in figure.items()) + f"  {ratio}  {share}"
           + (f"  WRONG: {wrong}" if wrong else ""), flush=True)
     return figure
 
@@ -316,7 +364,7 @@ def run(o):
     wait, began, words = Waiting(), time.monotonic(), o.rows.split(",")
     copy = ceiling(d, o.rounds, wait, o.quick)
     print(f"# copy {copy:.0f} GB/s; seconds of the whole run: at most {o.limit}")
-    report = {"copy": copy, "rows": []}
+    report, aims = {"copy": copy, "rows": []}, Aims(copy)
     for group in GROUPS:
         if time.monotonic() - began > o.limit:
             print(f"# no time left for {group.__name__}")
@@ -333,17 +381,18 @@ def run(o):
             if not any(w in name or w == group.__name__ for w in words):
                 continue
             try:
-                wrong = "" if name in RANDOM else differs(d.torch, contenders)
+                wrong = "" if name.startswith(UNCOMPARED) else differs(d.torch, contenders)
             except Exception as error:
                 wrong = f"{error!r:.160}"
             got, failed = measured(contenders, o.rounds, wait)
-            figure = print_row(name, unit, amount, aim, got, copy, wrong) if got else {}
+            figure = print_row(name, unit, amount, aim, got, aims, wrong) if got else {}
             for who, why in failed.items():
                 print(f"#   {name}, {who}: {why:.160}", flush=True)
             report["rows"].append({"row": name, "unit": unit, "aim": aim, "wrong": wrong, "failed": failed, **figure})
         for library, free in ((d.torch, lambda: d.torch.cuda.empty_cache()), (d.cupy, lambda: d.cupy.get_default_memory_pool().free_all_blocks())):
             if library:
                 free()
+    aims.report()
     print(f"# {time.monotonic() - began:.0f} s")
     return report
 

@@ -65,3 +65,41 @@ def shown(best, who):
         return f"{'-':>18}"
     ratio = f"({best[who] / best['ndock']:.2f})" if who != "ndock" and "ndock" in best else ""
     return f"{best[who] * 1e3:10.3f} {ratio:>7}"
+
+
+CEILING = 4250.0  # GB/s of the copy beside which speed.md and gpu-anchors.md state their aims
+
+
+class Aims:
+    """What a row should reach: a figure of the tables, as a share of the copy of the same run where it is limited by memory; or "torch" or
+    "peer" and how many times their speed. Notes the rows that fall short."""
+
+    def __init__(self, copy):
+        self.copy, self.rows, self.short = copy, 0, []
+
+    def scaled(self, unit, aim):
+        return aim * self.copy / CEILING if unit in ("GB/s", "Gkey/s") else aim
+
+    def text(self, row, unit, aim, figures):
+        """The row's aim, and whether figures, {contender: more is better}, meet it."""
+        if not aim or "ndock" not in figures:
+            return ""
+        self.rows += 1
+        if isinstance(aim, tuple):
+            peers = {k: v for k, v in figures.items() if k != "ndock" and (aim[0] == "peer" or k == aim[0])}
+            if not peers:
+                return "no peer"
+            wanted, said = aim[1] * max(peers.values()), f"aim {aim[1]:.2f} of {aim[0]}"
+        else:
+            wanted = self.scaled(unit, aim)
+            said = f"aim {aim}" + (f" of {CEILING:.0f}, here {wanted:.4g}" if wanted != aim else "")
+        if figures["ndock"] >= wanted:
+            return said
+        per = "a us" if unit == "us" else unit
+        self.short.append((figures["ndock"] / wanted, row, f"{figures['ndock']:.4g} {per} for {wanted:.4g}"))
+        return f"{said} SHORT {figures['ndock'] / wanted:.3f}"
+
+    def report(self):
+        print(f"# {len(self.short)} of {self.rows} rows with an aim are short of it, the worst first")
+        for share, row, why in sorted(self.short):
+            print(f"#   {share:.3f}  {row}: {why}", flush=True)

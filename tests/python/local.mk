@@ -49,6 +49,7 @@ python_tests = \
   %reldir%/test_linalg_errors.py \
   %reldir%/test_linalg_refused.py \
   %reldir%/test_log.py \
+  %reldir%/test_long_lines.py \
   %reldir%/test_manipulation.py \
   %reldir%/test_math.py \
   %reldir%/test_memory.py \

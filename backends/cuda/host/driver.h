@@ -20,6 +20,7 @@ typedef CUresult(CUDAAPI *cuda_capture_edges_fn)(CUstream, CUstreamCaptureStatus
                                                  size_t *);
 typedef CUresult(CUDAAPI *cuda_launch_ex_fn)(const CUlaunchConfig *, CUfunction, void **params,
                                              void **extra);
+typedef CUresult(CUDAAPI *cuda_clusters_fn)(int *, CUfunction, const CUlaunchConfig *);
 typedef CUresult(CUDAAPI *cuda_node_params_fn)(CUgraphExec, CUgraphNode,
                                                const CUDA_KERNEL_NODE_PARAMS *);
 typedef CUresult(CUDAAPI *cuda_param_info_fn)(CUfunction, size_t index, size_t *offset,

@@ -22,14 +22,88 @@ LINE_FN double columns_read(const double *at, uint32_t block)
     return x;
 }
 
-/* One value of each column: of the lines of a warp, of a block, of the cluster; in every thread, in
- * one order. here: of the block; all: of the cluster. */
 enum { COLUMNS_WARPS = NORM_COLUMN_THREADS / 32 };
-template <class F, int V>
-LINE_FN void columns_join(double (&x)[V], int lanes, double (*warps)[NORM_COLUMNS_MOST],
-                          double *here, double *all)
+
+/* How the blocks of a cluster hand each other a value of each column: each leaves its own where the
+ * others read them behind a barrier, which also waits for what was stored before. Turns are numbered
+ * from 0 on. */
+struct columns_shared {
+    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], here[3][NORM_COLUMNS_MOST],
+        all[NORM_COLUMNS_MOST];
+    LINE_MEMBER void say(int column, int, double x, int turn) { here[turn][column] = x; }
+    LINE_MEMBER void wait(int, int) const { columns_cluster_sync(); }
+    LINE_MEMBER double heard(int column, uint32_t block, int turn) const
+    {
+        return columns_read(here[turn] + column, block);
+    }
+};
+
+/* The same where each sends its own to all, whose barrier of the turn counts the bytes that arrive: a
+ * tile's results may still be on their way to memory. Two turns alternate: who sends in one has
+ * heard all in the last, and they have read the one before. */
+struct columns_post {
+    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], from[2][NORM_CLUSTER][NORM_COLUMNS_MOST],
+        all[NORM_COLUMNS_MOST];
+    uint64_t arrived[2];
+    LINE_MEMBER void begin()
+    {
+        if (threadIdx.x == 0) {
+            for (int k = 0; k < 2; k++)
+                asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at(&arrived[k]))
+                             : "memory");
+            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        }
+        columns_cluster_sync();
+    }
+    LINE_MEMBER uint32_t at(const void *here) const
+    {
+        return (uint32_t)__cvta_generic_to_shared(here);
+    }
+    LINE_MEMBER uint32_t there(const void *here, uint32_t block) const
+    {
+        uint32_t there;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(here)), "r"(block));
+        return there;
+    }
+    LINE_MEMBER void say(int column, int columns, double x, int turn)
+    {
+        const int k = turn & 1;
+        if (column == 0)
+            asm volatile(
+                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at(&arrived[k])),
+                "r"(columns * (int)sizeof(double) * NORM_CLUSTER)
+                : "memory");
+#pragma unroll 1
+        for (uint32_t b = 0; b < NORM_CLUSTER; b++)
+            asm volatile(
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f64 "
+                "[%0], %1, [%2];" ::"r"(there(&from[k][blockIdx.x % NORM_CLUSTER][column], b)),
+                "d"(x), "r"(there(&arrived[k], b))
+                : "memory");
+    }
+    LINE_MEMBER void wait(int columns, int turn) const
+    {
+        uint32_t done = (int)threadIdx.x >= columns;
+        while (!done)
+            asm volatile("{ .reg .pred p;\n"
+                         "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                         "selp.u32 %0, 1, 0, p; }"
+                         : "=r"(done)
+                         : "r"(at(&arrived[turn & 1])), "r"(turn >> 1 & 1)
+                         : "memory");
+    }
+    LINE_MEMBER double heard(int column, uint32_t block, int turn) const
+    {
+        return from[turn & 1][block][column];
+    }
+};
+
+/* One value of each column: of the lines of a warp, of a block, of the cluster; in every thread, in
+ * one order. */
+template <class F, int V, class SHARED>
+LINE_FN void columns_join(double (&x)[V], int lanes, SHARED &s, int turn)
 {
-    const int lane = (int)threadIdx.x & (lanes - 1), columns = lanes * V;
+    const int lane = (int)threadIdx.x & (lanes - 1), columns = lanes * V, c = (int)threadIdx.x;
 #pragma unroll
     for (int k = 0; k < V; k++)
         for (int h = lanes; h < 32; h *= 2)
@@ -37,87 +111,122 @@ LINE_FN void columns_join(double (&x)[V], int lanes, double (*warps)[NORM_COLUMN
     if ((int)threadIdx.x % 32 < lanes)
 #pragma unroll
         for (int k = 0; k < V; k++)
-            warps[threadIdx.x / 32][lane * V + k] = x[k];
+            s.warps[threadIdx.x / 32][lane * V + k] = x[k];
     __syncthreads();
-    for (int c = (int)threadIdx.x; c < columns; c += NORM_COLUMN_THREADS) {
-        double v = warps[0][c];
+    if (c < columns) {
+        double v = s.warps[0][c];
         for (int w = 1; w < COLUMNS_WARPS; w++)
-            v = F::of(v, warps[w][c]);
-        here[c] = v;
+            v = F::of(v, s.warps[w][c]);
+        s.say(c, columns, v, turn);
     }
-    columns_cluster_sync();
-    for (int c = (int)threadIdx.x; c < columns; c += NORM_COLUMN_THREADS) {
-        double v = columns_read(here + c, 0);
+    s.wait(columns, turn);
+    if (c < columns) {
+        double v = s.heard(c, 0, turn);
         for (uint32_t b = 1; b < NORM_CLUSTER; b++)
-            v = F::of(v, columns_read(here + c, b));
-        all[c] = v;
+            v = F::of(v, s.heard(c, b, turn));
+        s.all[c] = v;
     }
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < V; k++)
-        x[k] = all[lane * V + k];
+        x[k] = s.all[lane * V + k];
 }
 
-/* The thread's column vector, and its lines of the block's. */
+/* The thread's column vector, and its lines of the block's, in a tile of rows. */
 template <class T> struct columns_place {
     enum { V = 16 / sizeof(T) };
+    typedef T element;
     typedef cuda_vector<T, V> vector;
     int lane, line, lines, lanes, n; /* n: lines of the block */
-    vector *stage;
+    const T *in;
     T *out;
     int64_t in_step, out_step;
-    bool has;
-    LINE_MEMBER columns_place(const norm_params &p, unsigned char *memory)
+    LINE_MEMBER columns_place(const norm_params &p, uint64_t tile)
     {
         lanes = p.width;
         lane = (int)threadIdx.x & (lanes - 1);
         line = (int)threadIdx.x / lanes;
         lines = NORM_COLUMN_THREADS / lanes;
-        const uint64_t column = ((uint64_t)(blockIdx.x / NORM_CLUSTER) * lanes + lane) * V;
+        const uint64_t column = (tile * lanes + lane) * V;
         const int64_t first = (int64_t)(blockIdx.x % NORM_CLUSTER) * p.stage_row;
         const int64_t left = (int64_t)p.items - first;
-        has = column < p.rows;
+        const bool has = column < p.rows;
         n = left < 0 ? 0 : left < p.stage_row ? (int)left : p.stage_row;
         n = has ? n : 0;
         int64_t from, to;
         line_offsets(p.dim, p.n_kept, has ? column : 0, &from, &to);
         in_step = p.dim[p.n_kept].in;
         out_step = p.dim[p.n_kept].out;
-        stage = (vector *)memory + lane;
+        in = (const T *)p.in + from + first * in_step;
         out = (T *)p.out + to + first * out_step;
-        const T *in = (const T *)p.in + from + first * in_step;
+    }
+    LINE_MEMBER void copy(vector *stage) const
+    {
         for (int i = line; i < n; i += lines)
             stage_copy(stage + i * lanes, (const vector *)(in + i * in_step));
-        stage_wait();
+    }
+    LINE_MEMBER void put(int i, const vector &v) const { *(vector *)(out + i * out_step) = v; }
+};
+
+/* The thread's vectors of a tile, in shared memory or in registers: each() calls f with a vector and
+ * its line; KEEP: f has changed it. */
+template <class T> struct columns_staged {
+    typedef columns_place<T> place;
+    typedef typename place::vector vector;
+    const place &at;
+    vector *stage;
+    template <bool KEEP, class F> LINE_MEMBER void each(F f)
+    {
+        for (int i = at.line; i < at.n; i += at.lines) {
+            vector v = stage[i * at.lanes];
+            f(v, i);
+            if (KEEP)
+                stage[i * at.lanes] = v;
+        }
+    }
+};
+template <class T> struct columns_registers {
+    typedef columns_place<T> place;
+    typedef typename place::vector vector;
+    place at;
+    vector held[NORM_COLUMN_HELD];
+    template <bool KEEP, class F> LINE_MEMBER void each(F f)
+    {
+#pragma unroll
+        for (int k = 0; k < NORM_COLUMN_HELD; k++)
+            if (at.line + k * at.lines < at.n)
+                f(held[k], at.line + k * at.lines);
     }
 };
 
-template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
+/* The largest of each of the thread's columns. */
+template <class ROWS, int V> LINE_FN void columns_most(ROWS &rows, float (&most)[V])
 {
-    extern __shared__ __align__(32) unsigned char norm_stage[];
-    __shared__ double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], here[3][NORM_COLUMNS_MOST],
-        all[NORM_COLUMNS_MOST];
-    typedef columns_place<T> place;
-    const int V = place::V;
-    const bool WIDE = sizeof(T) == 4;
-    const place at(p, norm_stage);
-    double joined[V], met[V];
-    float most[V], high[V], low[V];
-    fit_exp<T> e[V];
 #pragma unroll
     for (int k = 0; k < V; k++)
         most[k] = __int_as_float(0xff800000);
-    for (int i = at.line; i < at.n; i += at.lines) {
-        const typename place::vector v = at.stage[i * at.lanes];
+    rows.template each<false>([&](typename ROWS::vector &v, int) {
 #pragma unroll
         for (int k = 0; k < V; k++)
             most[k] = cm_larger(most[k], fit_widen(v.at[k]));
-    }
+    });
+}
+
+/* softmax of the tile, most being the thread's largest elements; turn: of the first join. */
+template <class T, bool LOG, class ROWS, int V, class SHARED>
+LINE_FN void columns_softmax(ROWS &rows, float (&most)[V], SHARED &s, int turn)
+{
+    typedef typename ROWS::vector vector;
+    const bool WIDE = sizeof(T) == 4;
+    const int lanes = rows.at.lanes;
+    double joined[V], met[V];
+    float high[V], low[V];
+    fit_exp<T> e[V];
+    typename fit_sum<T>::type total[V];
 #pragma unroll
     for (int k = 0; k < V; k++)
         joined[k] = (double)most[k];
-    columns_join<fit_max, V>(joined, at.lanes, warps, here[0], all);
-    typename fit_sum<T>::type total[V];
+    columns_join<fit_max, V>(joined, lanes, s, turn);
 #pragma unroll
     for (int k = 0; k < V; k++) {
         most[k] = (float)joined[k];
@@ -125,8 +234,7 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
         total[k] = 0;
         met[k] = 0;
     }
-    for (int i = at.line; i < at.n; i += at.lines) {
-        typename place::vector v = at.stage[i * at.lanes];
+    rows.template each<!LOG && WIDE>([&](vector &v, int) {
 #pragma unroll
         for (int k = 0; k < V; k++) {
             const float x = fit_widen(v.at[k]);
@@ -139,15 +247,13 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
             }
             total[k] += y;
         }
-        if (!LOG && WIDE)
-            at.stage[i * at.lanes] = v;
-    }
+    });
 #pragma unroll
     for (int k = 0; k < V; k++)
         joined[k] = (double)total[k];
-    columns_join<fit_add, V>(joined, at.lanes, warps, here[1], all);
+    columns_join<fit_add, V>(joined, lanes, s, turn + 1);
     if (LOG)
-        columns_join<fit_add, V>(met, at.lanes, warps, here[2], all);
+        columns_join<fit_add, V>(met, lanes, s, turn + 2);
 #pragma unroll
     for (int k = 0; k < V; k++) {
         double last = 1.0 / joined[k];
@@ -157,8 +263,8 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
         high[k] = (float)last;
         low[k] = (float)(last - (double)high[k]);
     }
-    for (int i = at.line; i < at.n; i += at.lines) {
-        typename place::vector v = at.stage[i * at.lanes];
+    rows.template each<false>([&](vector &v, int i) {
+        vector r;
 #pragma unroll
         for (int k = 0; k < V; k++) {
             float x = fit_widen(v.at[k]);
@@ -168,22 +274,75 @@ template <class T, bool LOG> LINE_FN void columns_softmax(const norm_params &p)
                          : (x - most[k]) - high[k];
             else
                 x = WIDE ? __fmaf_rn(x, high[k], x * low[k]) : e[k].of(x) * high[k];
-            fit_narrow(&v.at[k], x);
+            fit_narrow(&r.at[k], x);
         }
-        *(typename place::vector *)(at.out + i * at.out_step) = v;
-    }
+        rows.at.put(i, r);
+    });
+}
+
+/* A tile a cluster: several blocks of a multiprocessor read and compute by turns. */
+template <class T, bool LOG> LINE_FN void columns_once(const norm_params &p)
+{
+    extern __shared__ __align__(32) unsigned char norm_stage[];
+    __shared__ columns_shared shared;
+    typedef columns_place<T> place;
+    const place at(p, blockIdx.x / NORM_CLUSTER);
+    columns_staged<T> rows = {at, (typename place::vector *)norm_stage + at.lane};
+    float most[place::V];
+    at.copy(rows.stage);
+    stage_wait();
+    columns_most(rows, most);
+    columns_softmax<T, LOG>(rows, most, shared, 0);
     columns_cluster_sync(); /* nobody's shared memory goes while others read it */
 }
 
-#define NORM_COLUMNS(name, T, LOG)                                  \
-    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1) \
-        __launch_bounds__(NORM_COLUMN_THREADS, 1)                   \
-            name##_columns(const __grid_constant__ norm_params p)   \
-    {                                                               \
-        columns_softmax<T, LOG>(p);                                 \
+/* One tile after another: its vectors are in registers while shared memory receives the next one's,
+ * each thread those that it will take from there itself. */
+template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
+{
+    extern __shared__ __align__(32) unsigned char norm_stage[];
+    __shared__ columns_post shared;
+    typedef columns_place<T> place;
+    const uint64_t step = gridDim.x / NORM_CLUSTER, beside = (uint64_t)p.width * place::V;
+    uint64_t tile = blockIdx.x / NORM_CLUSTER;
+    const place first(p, tile);
+    typename place::vector *const stage = (typename place::vector *)norm_stage + first.lane;
+    columns_registers<T> rows = {first};
+    first.copy(stage);
+    shared.begin();
+    int turn = 0;
+    for (; tile * beside < p.rows; tile += step) {
+        float most[place::V];
+        stage_wait();
+        rows.at = place(p, tile);
+#pragma unroll
+        for (int k = 0; k < NORM_COLUMN_HELD; k++)
+            if (rows.at.line + k * rows.at.lines < rows.at.n)
+                rows.held[k] = stage[(rows.at.line + k * rows.at.lines) * rows.at.lanes];
+        columns_most(rows, most);
+        /* All vectors have been read when these are known: the next ones may take their place. */
+#pragma unroll
+        for (int k = 0; k < place::V; k++)
+            asm volatile("" : "+f"(most[k])::"memory");
+        if ((tile + step) * beside < p.rows)
+            place(p, tile + step).copy(stage);
+        columns_softmax<T, LOG>(rows, most, shared, turn);
+        turn += LOG ? 3 : 2;
     }
+    columns_cluster_sync(); /* as above */
+}
+
+#define NORM_COLUMNS_KERNEL(name, how, T, LOG)                                                \
+    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1)                           \
+        __launch_bounds__(NORM_COLUMN_THREADS, 1) name(const __grid_constant__ norm_params p) \
+    {                                                                                         \
+        columns_##how<T, LOG>(p);                                                             \
+    }
+#define NORM_COLUMNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_columns, once, T, LOG)
+#define NORM_TURNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_turns, in_turn, T, LOG)
 #else
 #define NORM_COLUMNS(name, T, LOG)
+#define NORM_TURNS(name, T, LOG)
 #endif
 
 #endif

@@ -6,15 +6,17 @@
 #include "neural/group_call.h"
 #include "walk/plan.h"
 
-enum { VEC, ANY, LONG, SHORT, COLUMNS };
+enum { VEC, ANY, LONG, SHORT, COLUMNS, TURNS };
 enum {
     ACROSS_STAGE = 32 << 10, /* bytes of shared memory for rows side by side */
     GRID_X = 1 << 20,
-    COLUMN_ROWS = 128,       /* elements of a row from which on a cluster takes it */
-    COLUMN_OWN = 16 << 10,   /* bytes of shared memory that its kernels have beside the stage */
-    COLUMN_STAGE = 100 << 10 /* of a block: two of them are on a processor at once */
+    COLUMN_ROWS = 128,        /* elements of a row from which on a cluster takes it */
+    COLUMN_OWN = 16 << 10,    /* bytes of shared memory that its kernels have beside the stage */
+    COLUMN_STAGE = 100 << 10, /* of a block: two of them are on a processor at once */
+    COLUMN_HELD =
+        NORM_COLUMN_THREADS * NORM_COLUMN_HELD * 16 /* bytes of the longest tile in registers */
 };
-static const char *const suffixes[] = {"vec", "any", "long", "short", "columns"};
+static const char *const suffixes[] = {"vec", "any", "long", "short", "columns", "turns"};
 
 /* Bytes of shared memory for the rows of a block: what a block can be given, less what the kernels
  * have anyway (about 5 KiB). */
@@ -190,6 +192,29 @@ static int columns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
     return p->rows < (uint64_t)GRID_X * beside;
 }
 
+/* Instead, where tiles are so long that a processor takes few of their blocks: threads hold one in
+ * registers while the next is on its way. Each cluster that runs at once has several tiles, as wide
+ * as they fit. */
+static void turns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
+{
+    norm_params *p = &r->p;
+    const int64_t V = 16 / ndp_dtype_size(call->in[0].dtype);
+    const uint64_t each = (p->items + NORM_CLUSTER - 1) / NORM_CLUSTER;
+    const uint64_t most = NORM_COLUMN_THREADS * NORM_COLUMN_HELD, at_once = (uint64_t)k->at_once;
+    uint64_t lanes = NORM_COLUMNS_MOST / V < 32 ? (uint64_t)(NORM_COLUMNS_MOST / V) : 32;
+    while (lanes > 4 && (each * lanes > most || p->rows < 2 * at_once * lanes * (uint64_t)V))
+        lanes /= 2;
+    if (!at_once || each * lanes > most || each * lanes < most / 4 * 3)
+        return;
+    const uint64_t beside = lanes * (uint64_t)V, tiles = (p->rows + beside - 1) / beside;
+    p->width = (int32_t)lanes;
+    p->stage_row = (int32_t)each;
+    r->how = TURNS;
+    r->threads = NORM_COLUMN_THREADS;
+    r->shared = (uint32_t)(each * 16 * lanes);
+    r->blocks = (uint32_t)(tiles < at_once ? tiles : at_once) * NORM_CLUSTER;
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -200,8 +225,10 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return NDP_OK;
     set_dims(p, call);
     norm_plan fit = r;
-    if (columns(&fit, call, k))
+    if (columns(&fit, call, k)) {
+        turns(&fit, call, k);
         return cuda_launch(k, k->function[fit.how], s, fit.blocks, fit.threads, fit.shared, &fit.p);
+    }
     fit = r;
     if (fits(&fit, call, k->dev)) {
         r = fit;
@@ -220,21 +247,45 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     return cuda_launch(k, k->function[r.how], s, r.blocks, r.threads, r.shared, p);
 }
 
+/* How many clusters of a kernel run at once, each of whose blocks has a processor to itself. */
+static int32_t clusters_at_once(CUfunction f)
+{
+    int n = 0;
+    const CUlaunchConfig one = {.gridDimX = NORM_CLUSTER,
+                                .gridDimY = 1,
+                                .gridDimZ = 1,
+                                .blockDimX = NORM_COLUMN_THREADS,
+                                .blockDimY = 1,
+                                .blockDimZ = 1,
+                                .sharedMemBytes = COLUMN_HELD};
+    if (!cu.cuOccupancyMaxActiveClusters ||
+        cu.cuOccupancyMaxActiveClusters(&n, f, &one) != CUDA_SUCCESS)
+        return 0;
+    return n;
+}
+
 /* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
 static int32_t make_columns(cuda_kernel *k, const ndp_call *like, int module)
 {
     char name[32];
+    int32_t status = NDP_OK;
     const int soft = like->op == NDP_OP_softmax || like->op == NDP_OP_log_softmax;
     k->function[COLUMNS] = NULL;
     if (!soft || like->in[0].dtype == NDP_F64 || k->dev->capability < 90)
         return NDP_OK;
-    snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[COLUMNS]);
-    if (cuda_function(k->dev, module, name, &k->function[COLUMNS]) != NDP_OK)
-        return NDP_OK;
-    return cuda_fail(cu.cuFuncSetAttribute(k->function[COLUMNS],
-                                           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                           (int)most_stage(k->dev) - COLUMN_OWN),
-                     "shared memory for %s", name);
+    const int last = like->in[0].dtype == NDP_F32 ? TURNS : COLUMNS;
+    for (int how = COLUMNS; how <= last && status == NDP_OK; how++) {
+        snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[how]);
+        if (cuda_function(k->dev, module, name, &k->function[how]) != NDP_OK)
+            return NDP_OK;
+        status = cuda_fail(cu.cuFuncSetAttribute(
+                               k->function[how], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                               how == TURNS ? COLUMN_HELD : (int)most_stage(k->dev) - COLUMN_OWN),
+                           "shared memory for %s", name);
+    }
+    if (last == TURNS && status == NDP_OK)
+        k->at_once = clusters_at_once(k->function[TURNS]);
+    return status;
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)

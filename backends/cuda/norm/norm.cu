@@ -469,7 +469,10 @@ NORM(rms_norm, RMS_NORM)
 #define NORM_FITS_F64(name, OP)
 #define NORM_COLUMNS_F16(name, LOG) NORM_COLUMNS(name, norm_element, LOG)
 #define NORM_COLUMNS_BF16(name, LOG) NORM_COLUMNS(name, norm_element, LOG)
-#define NORM_COLUMNS_F32(name, LOG) NORM_COLUMNS(name, norm_element, LOG)
+/* Of halves, twice as many columns of a thread would not keep to its registers. */
+#define NORM_COLUMNS_F32(name, LOG)       \
+    NORM_COLUMNS(name, norm_element, LOG) \
+    NORM_TURNS(name, norm_element, LOG)
 #define NORM_COLUMNS_F64(name, LOG)
 #define NORM_COLUMNS_(dtype) NORM_COLUMNS_##dtype
 #define NORM_COLUMNS_OF(dtype) NORM_COLUMNS_(dtype)

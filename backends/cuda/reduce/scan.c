@@ -5,16 +5,19 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { VEC, ROW, COL, PASS, CLEAR };
+enum { VEC, ROW, COL, PASS, STRIP, CLEAR };
 enum {
     BLOCKS_PER_SM = 4,
-    TILE = 4096,     /* elements below which a line is not worth cutting */
-    PASS_TILES = 16, /* tiles below which reading twice is as quick */
-    SHORT = 64,      /* below that a thread takes a line by itself, where there are many */
+    TILE = 4096,       /* elements below which a line is not worth cutting */
+    PASS_TILES = 16,   /* tiles below which reading twice is as quick */
+    SHORT = 64,        /* below that a thread takes a line by itself, where there are many */
+    STRIP_WIDEST = 16, /* vectors of a strip side by side, at most and at least */
+    STRIP_NARROWEST = 4,
+    STRIP_SHARE = 75, /* percent of the device that strips occupy at least */
     GRID_X = 1 << 20
 };
 
-static const char *const suffixes[] = {"vec", "row", "col", "pass"};
+static const char *const suffixes[] = {"vec", "row", "col", "pass", "strip"};
 
 static int32_t module_dtype(int32_t dtype)
 {
@@ -51,6 +54,26 @@ static int is_dense(const ndp_call *call, const scan_params *p)
     return 1;
 }
 
+/* Whether neighbouring lines can be read and written in whole vectors of V. */
+static int is_dense_across(const ndp_call *call, const scan_params *p, int64_t V)
+{
+    const ndp_view *v[2] = {&call->in[0], &call->out[0]};
+    if (call->op == NDP_OP_cumulative_prod ||
+        (v[0]->dtype < NDP_F16 && ndp_dtype_size(v[1]->dtype) != 8) || p->dim[0].extent % V != 0 ||
+        p->in_step % V != 0 || p->out_step % V != 0)
+        return 0;
+    for (int o = 0; o < 2; o++) {
+        const int inner = v[o]->ndim - 2;
+        if (v[o]->stride[inner] != 1 ||
+            cuda_ptr(v[o]) % (CUdeviceptr)(V * ndp_dtype_size(v[o]->dtype)) != 0)
+            return 0;
+        for (int d = 0; d < inner; d++)
+            if (v[o]->stride[d] % V != 0)
+                return 0;
+    }
+    return 1;
+}
+
 static void cut(scan_params *p, uint64_t blocks, uint64_t least, int sm_count)
 {
     uint64_t n = (uint64_t)sm_count * BLOCKS_PER_SM / blocks, most = p->n / least;
@@ -78,6 +101,38 @@ static void plan_pass(scan_plan *r, int64_t bytes)
     p->tiles = tiles;
     p->groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP;
     r->blocks = (uint32_t)(tiles * p->lines);
+}
+
+/* How many vectors a strip has side by side: as many as leave few multiprocessors without work and, of
+ * short vectors, each several strips, so that as many bytes are on their way. 0: there are too few. */
+static uint64_t strip_width(uint64_t vectors, uint64_t vector_nbytes, uint64_t sm_count)
+{
+    uint64_t narrow = 0;
+    for (uint64_t beside = STRIP_WIDEST; beside >= STRIP_NARROWEST; beside /= 2) {
+        const uint64_t strips = (vectors + beside - 1) / beside;
+        const uint64_t turns = (strips + sm_count - 1) / sm_count;
+        if (vectors * 100 < turns * sm_count * beside * STRIP_SHARE)
+            continue;
+        if (turns * vector_nbytes >= 16)
+            return beside;
+        narrow = beside;
+    }
+    return narrow;
+}
+
+/* Neighbouring lines that a thread each would read twice. */
+static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
+{
+    scan_params *p = &r->p;
+    const int64_t bytes = ndp_dtype_size(call->in[0].dtype), V = bytes <= 4 ? 4 : 16 / bytes;
+    const uint64_t vectors = p->lines / (uint64_t)V;
+    const uint64_t beside = strip_width(vectors, (uint64_t)(V * bytes), (uint64_t)sm_count);
+    if (p->chunks < 2 || beside == 0 || !is_dense_across(call, p, V))
+        return;
+    r->how = STRIP;
+    r->blocks = (uint32_t)((vectors + beside - 1) / beside);
+    p->beside = (int32_t)beside;
+    p->chunks = 1;
 }
 
 /* A slot has the state and 8 bytes more, and 16 bytes are its unit. */
@@ -109,6 +164,8 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
     if (r->how == VEC && p->chunks > 1)
         plan_pass(r, ndp_dtype_size(in->dtype));
+    if (r->how == COL)
+        plan_strip(r, call, k->dev->sm_count);
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
@@ -157,8 +214,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     }
     if (status != NDP_OK)
         return status;
-    return cuda_launch_2d(k, k->function[r.how], s, r.blocks, (uint32_t)r.p.chunks, SCAN_THREADS, 0,
-                          &r.p);
+    return cuda_launch_2d(k, k->function[r.how], s, r.blocks, (uint32_t)r.p.chunks,
+                          r.how == STRIP ? SCAN_STRIP_THREADS : SCAN_THREADS, 0, &r.p);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
@@ -172,7 +229,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int how = product ? ROW : VEC; how <= (product ? COL : PASS) && status == NDP_OK; how++) {
+    for (int how = product ? ROW : VEC; how <= (product ? COL : STRIP) && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s_%s", product ? "prod" : "sum",
                  dtype_names[module_dtype(like->in[0].dtype)], suffixes[how]);
         status = cuda_function(k->dev, CUDA_MODULE_scan_ANY, name, &k->function[how]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Cumulative sums and products, for all dtypes. A block goes along a line tile by tile ("vec" by
  * vectors, "row" by elements; "pass" tiles of one line in many blocks), each warp over a dense part
- * of the tile; or each thread goes along a line of its own ("col"). The order in which states are
- * merged follows from the parameters alone. */
+ * of the tile; a block along neighbouring lines ("strip"); or each thread along a line of its own
+ * ("col"). The order in which states are merged follows from the parameters alone. */
 #include "reduce/scan.h"
 #include "reduce/sums.cuh"
 
@@ -235,6 +235,7 @@ template <class OP> LINE_FN void scan_col(const scan_params &p)
 }
 
 #include "reduce/scan_pass.cuh"
+#include "reduce/scan_strip.cuh"
 
 /* ---- the kernels, by op and dtype ---- */
 #define SCAN_KERNEL(name, how, ...)                            \
@@ -243,12 +244,19 @@ template <class OP> LINE_FN void scan_col(const scan_params &p)
     {                                                          \
         scan_##how<__VA_ARGS__>(p);                            \
     }
+#define SCAN_STRIP(name, ...)                                           \
+    extern "C" __global__ void __launch_bounds__(SCAN_STRIP_THREADS, 3) \
+        name##_strip(const __grid_constant__ scan_params p)             \
+    {                                                                   \
+        scan_strip<__VA_ARGS__>(p);                                     \
+    }
 /* Products have no vectors: their arithmetic outweighs the loads. */
 #define SCAN(dtype, SUM, PROD)           \
     SCAN_KERNEL(sum_##dtype, vec, SUM)   \
     SCAN_KERNEL(sum_##dtype, row, SUM)   \
     SCAN_KERNEL(sum_##dtype, col, SUM)   \
     SCAN_KERNEL(sum_##dtype, pass, SUM)  \
+    SCAN_STRIP(sum_##dtype, SUM)         \
     SCAN_KERNEL(prod_##dtype, row, PROD) \
     SCAN_KERNEL(prod_##dtype, col, PROD)
 #define SCAN_INT(dtype, T) SCAN(dtype, scan_int<sum_int<T>>, scan_int<prod_int<T>>)

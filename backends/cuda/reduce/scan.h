@@ -8,6 +8,8 @@ enum {
     SCAN_THREADS = 256,
     SCAN_GROUP = SCAN_THREADS, /* tiles of a group of "pass": one a thread */
     SCAN_PASS_UNROLL = 4,      /* vectors of a thread */
+    SCAN_STRIP_THREADS = 256,
+    SCAN_STRIP_ROWS = 4, /* of a thread of "strip" in a tile */
     SCAN_TICKET_NBYTES = 256
 };
 
@@ -21,6 +23,7 @@ typedef struct {
     int32_t totals_only; /* the first of the two readings */
     int32_t chunks, ndim;
     int32_t out_nbytes, out_is_bool;
+    int32_t beside; /* "strip": vectors of lines side by side, a power of two up to 32 */
     /* "pass": scratch begins with the number of tiles taken, then has the slots of each line's
      * tiles and groups: scratch_words of 16 bytes in all. */
     uint64_t tiles, groups, scratch_words;
