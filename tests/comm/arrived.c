@@ -10,9 +10,8 @@
 #include <ndock/ndock.h>
 #include "tests/tap.h"
 
-enum {
-    MOMENTS = 130
-}; /* more than twice as often as a rank looks whether the communicator has failed */
+/* More waits than lie between two looks whether the communicator has failed. */
+enum { MOMENTS = 70 };
 
 static nd_comm_id id;
 static _Atomic int countdown; /* waits of the slow rank until it is away; 0: it never is */
