@@ -193,8 +193,9 @@ def units_off(got, terms):
 @cases(*DEVICES)
 def test_weights_of_many_rows(device):
     """Gradients of float64 for weights are sums over rows, as long as there are rows: equal terms, whose rounding errors add up where
-    a sum is plain, and terms that cancel."""
+    a sum is plain, and terms that cancel. On the card blocks add up sixteen lines, and those sums, plainly."""
     rng = np.random.default_rng(14)
+    few, some = (16, 24) if device.startswith("cuda") else (6, 12)
     for rows, n in ((7000, 2), (4667, 3), (3001, 7), (700, 20), (90, 600)):
         for layout in "CF":
             x = np.asarray(rng.normal(size=(rows, n)), order=layout)
@@ -202,18 +203,18 @@ def test_weights_of_many_rows(device):
                       rng.normal(size=(rows, n))):
                 dy, a = nd.asarray(np.asarray(g, order=layout), device=device), nd.asarray(x, device=device)
                 _, scale, bias = nd.nn.layer_norm_grad(dy, a, n)
-                assert units_off(bias, g) <= 6, (rows, n, layout, units_off(bias, g))
+                assert units_off(bias, g) <= few, (rows, n, layout, units_off(bias, g))
                 wide = x.astype(np.longdouble)
-                assert units_off(scale, (g * normal(wide, 1, 1e-5)).astype(np.float64)) <= 12, (rows, n, layout)
+                assert units_off(scale, (g * normal(wide, 1, 1e-5)).astype(np.float64)) <= some, (rows, n, layout)
                 _, scale = nd.nn.rms_norm_grad(dy, a, n)
-                assert units_off(scale, (g * (wide / np.sqrt((wide ** 2).mean(1, keepdims=True) + 1e-5))).astype(np.float64)) <= 12
+                assert units_off(scale, (g * (wide / np.sqrt((wide ** 2).mean(1, keepdims=True) + 1e-5))).astype(np.float64)) <= some
     for shape in ((300, 3, 47), (1, 2, 14000), (7000, 2)):  # a mean and a weight for each channel
         x, g = rng.normal(size=shape), np.full(shape, 0.1)
         _, scale, bias = nd.nn.batch_norm_grad(nd.asarray(g, device=device), nd.asarray(x, device=device), None, None, None, training=True)
-        assert units_off(bias, np.moveaxis(g, 1, -1).reshape(-1, shape[1])) <= 6
+        assert units_off(bias, np.moveaxis(g, 1, -1).reshape(-1, shape[1])) <= few
         axes = tuple(d for d in range(len(shape)) if d != 1)
         terms = (g * normal(x.astype(np.longdouble), axes, 1e-5)).astype(np.float64)
-        assert units_off(scale, np.moveaxis(terms, 1, -1).reshape(-1, shape[1])) <= 12
+        assert units_off(scale, np.moveaxis(terms, 1, -1).reshape(-1, shape[1])) <= some
 
 
 @cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
