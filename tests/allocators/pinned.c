@@ -221,7 +221,7 @@ static void owners(void)
     mock *m = start();
     mock_stream *s;
     owners_told = 0;
-    alarm(60); /* a lock that is held around the owner's function hangs */
+    alarm(600); /* a lock that is held around the owner's function hangs */
     nd_block *b = used_by_foreign(m, &s);
     s->done = s->queued;
     nd__pinned_free(b);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The plug-in's table: what it says of itself, opening, groups. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <ndock/note.h>
 #include <ndock/sim.h>
+#include "../asleep.h"
 #include "device.h"
 
 #define DTYPES (((UINT64_C(1) << NDP_DTYPE_END) - 1) & ~UINT64_C(1))
@@ -75,7 +77,7 @@ static int32_t take_service(void)
 
 static int32_t dev_open(uint32_t index, ndp_dev **out)
 {
-    static uint32_t opening; /* by break_open_race */
+    static atomic_uint opening; /* by break_open_race */
     *out = NULL;
     if (index >= DEVICES && !broken(break_bad_index))
         return no_device(index);
@@ -84,8 +86,9 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
         return host->error(host->ctx, NDP_ERR_STATE, 0, "another thread has opened it before");
     first = pthread_self();
     opening = index % DEVICES;
-    if (broken(break_open_race))
-        usleep(100000); /* the others come meanwhile */
+    if (broken(break_open_race)) /* the others come meanwhile */
+        while (opening == index % DEVICES && !others_sleep())
+            continue;
     ndp_dev *dev = &devices[broken(break_open_race) ? opening : index % DEVICES];
     int32_t status = take_service();
     if (status == NDP_OK)
@@ -132,7 +135,8 @@ static const void *lazy_pool(void)
     if (!begun) {
         begun = true;
         lazy.size = pool_group.size;
-        usleep(300000);
+        while (!others_sleep())
+            continue;
         lazy = pool_group;
     }
     return &lazy;

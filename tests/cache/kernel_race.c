@@ -5,7 +5,7 @@
 #include "tests/asleep.h"
 #include "tests/cache/kernels.h"
 
-enum { THREADS = 16, KERNELS = 12, ROUNDS = 20, PROCESSES = 32, SHARED = 8, PATIENCE_S = 120 };
+enum { THREADS = 16, KERNELS = 12, ROUNDS = 20, PROCESSES = 32, SHARED = 8, PATIENCE_S = 600 };
 
 static nd_kernel_cache *cache;
 static compiler kernels[KERNELS];

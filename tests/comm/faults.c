@@ -358,7 +358,7 @@ int main(int argc, char **argv)
         {"nobody_joins", nobody_joins},
         {"faults_of_the_devices_work", faults_of_the_devices_work},
     };
-    alarm(100);
+    alarm(600);
     limit_waits(PATIENCE_MS);
     return tap_main(argc, argv, cases, (int)(sizeof cases / sizeof *cases));
 }

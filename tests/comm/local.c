@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     const char *only = getenv("NDOCK_SIM_COMM"), *kind = argc > 1 ? argv[1] : "sim";
     int count = 4;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    alarm(300);
+    alarm(600);
     if (argc > 1)
         count = count_devices(kind);
     if (count > 2)

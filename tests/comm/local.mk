@@ -7,6 +7,7 @@ comm_tests += %reldir%/faults.t
 comm_tests += %reldir%/programs.t
 comm_tests += %reldir%/processes.t
 comm_tests += %reldir%/process_faults.t
+comm_tests += %reldir%/arrived.t
 comm_tests += %reldir%/store.t
 comm_tests += %reldir%/board.t
 check_PROGRAMS += $(comm_tests)
@@ -25,6 +26,8 @@ noinst_HEADERS += %reldir%/matrix.h %reldir%/team.h
 %canon_reldir%_processes_t_LDADD = $(test_ldadd) -lm
 %canon_reldir%_process_faults_t_SOURCES = %reldir%/process_faults.c
 %canon_reldir%_process_faults_t_LDADD = $(test_ldadd)
+%canon_reldir%_arrived_t_SOURCES = %reldir%/arrived.c
+%canon_reldir%_arrived_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_store_t_SOURCES = %reldir%/store.c
 %canon_reldir%_store_t_LDADD = $(core_ldadd) -lpthread
 # The board needs nothing of CUDA, so that it is tested without.

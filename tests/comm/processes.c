@@ -73,7 +73,7 @@ static int run_rank(const char *device)
     nd_device *dev;
     nd_comm *c = NULL;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    alarm(120);
+    alarm(600);
     fine(nd_device_get(device, &dev));
     fine(nd_comm_world(dev, &c));
     run_matrix(&c, 1, getenv("NDOCK_TEST_SLICE") ? 7 : 1, COLLECTIVES);

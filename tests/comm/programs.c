@@ -316,7 +316,7 @@ static void on_simulator(int n, int programs)
 static int be_rank(int rank, int n, const nd_comm_id *id, int programs)
 {
     world w = {.n = n, .only = rank};
-    alarm(120);
+    alarm(600);
     must(nd_device_get("cpu", &w.device[rank]));
     must(nd_comm_init(w.device[rank], rank, n, id, &w.comm[rank]));
     const int64_t before = bytes_in_use(&w);
@@ -351,7 +351,7 @@ int main(void)
     const int programs = count ? atoi(count) : getenv("NDOCK_TEST_SLICE") ? 60 : 1000;
     setvbuf(stdout, NULL, _IOLBF, 0);
     setenv("NDOCK_SIM_LATENCY_US", "20", 1); /* and any order of what may be in any */
-    alarm(300);
+    alarm(600);
     for (int n = 2; n <= MOST; n++) /* before there are devices whose threads a child lacks */
         in_processes(n, programs);
     for (int n = 2; n <= MOST; n++)

@@ -375,6 +375,6 @@ int main(int argc, char **argv)
         {"an_exchange_has_a_stream", an_exchange_has_a_stream},
         {"bad_calls_are_refused", bad_calls_are_refused},
     };
-    alarm(100);
+    alarm(600);
     return tap_main(argc, argv, cases, (int)(sizeof cases / sizeof *cases));
 }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "core/collective/collective.h"
+#include "tests/asleep.h"
 #include "tests/tap.h"
 
 static const char token[] = "0123456789abcdef0123";
@@ -21,11 +22,14 @@ static int connect_at(int port)
     return connect(fd, (const struct sockaddr *)&at, sizeof at) == 0 ? fd : -1;
 }
 
+static _Atomic pid_t getting; /* the thread that waits for a key */
+
 static void *get_later(void *arg)
 {
     nd_comm_id id;
+    getting = gettid();
     const int32_t port = *(int32_t *)arg;
-    const nd_status status = nd__store_get("test", port, token, "later", &id, 20000);
+    const nd_status status = nd__store_get("test", port, token, "later", &id, 600000);
     return status == ND_OK && id.bytes[0] == 9 ? arg : NULL;
 }
 
@@ -45,7 +49,7 @@ static void keys_are_set_once(void)
     void *good = NULL;
     int32_t at = port;
     pthread_create(&waiting, NULL, get_later, &at);
-    usleep(50000);
+    until_asleep(&getting);
     id.bytes[0] = 9;
     ok(nd__store_set("test", port, token, "later", &id, 5000) == ND_OK, "one that is set later");
     pthread_join(waiting, &good);
@@ -128,6 +132,6 @@ int main(int argc, char **argv)
                                      {"strangers_learn_nothing", strangers_learn_nothing},
                                      {"tokens_and_ports_are_checked", tokens_and_ports_are_checked},
                                      {"what_launchers_say_is_read", what_launchers_say_is_read}};
-    alarm(60);
+    alarm(600);
     return tap_main(argc, argv, cases, 4);
 }

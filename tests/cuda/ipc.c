@@ -300,7 +300,7 @@ static int look(void)
     nd_ipc_handle h = {{0}};
     nd_array *none = NULL;
     close(mkstemp(path));
-    alarm(60);
+    alarm(600);
     fine(nd_device_get("cuda:0", &device));
     shared(path);
     puts("-");

@@ -19,6 +19,7 @@ gpu_tests += %reldir%/large.t
 gpu_tests += %reldir%/linalg.t
 gpu_tests += %reldir%/memory.t
 gpu_tests += %reldir%/modes.t
+gpu_tests += %reldir%/one_plan.t
 gpu_tests += %reldir%/peer.t
 gpu_tests += %reldir%/random.t
 gpu_tests += %reldir%/streams.t
@@ -55,7 +56,8 @@ if HAVE_CUDA
 %reldir%/linalg.log: %reldir%/large.log
 %reldir%/memory.log: %reldir%/linalg.log
 %reldir%/modes.log: %reldir%/memory.log
-%reldir%/peer.log: %reldir%/modes.log
+%reldir%/one_plan.log: %reldir%/modes.log
+%reldir%/peer.log: %reldir%/one_plan.log
 %reldir%/random.log: %reldir%/peer.log
 %reldir%/streams.log: %reldir%/random.log
 check_PROGRAMS += $(cuda_tests)
@@ -131,6 +133,9 @@ endif
 %canon_reldir%_capture_ops_t_SOURCES = tests/stream/capture_ops.c
 %canon_reldir%_capture_ops_t_CPPFLAGS = $(AM_CPPFLAGS) -DCAPTURE_ON_CUDA
 %canon_reldir%_capture_ops_t_LDADD = $(core_ldadd) -lpthread
+%canon_reldir%_one_plan_t_SOURCES = tests/fft/one_plan.c
+%canon_reldir%_one_plan_t_CPPFLAGS = $(AM_CPPFLAGS) -DONE_PLAN_ON_CUDA
+%canon_reldir%_one_plan_t_LDADD = $(test_ldadd) -lpthread
 %canon_reldir%_graph_cond_t_SOURCES = tests/graph/cond.c
 %canon_reldir%_graph_cond_t_CPPFLAGS = $(AM_CPPFLAGS) -DGRAPHS_ON_CUDA
 %canon_reldir%_graph_cond_t_LDADD = $(test_ldadd) -lpthread

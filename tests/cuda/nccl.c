@@ -213,7 +213,7 @@ static void with_other(int way)
 static int look(void)
 {
     const char *what = getenv("TEST_WHAT");
-    alarm(60);
+    alarm(600);
     open_both();
     if (!what)
         return ask_status(nd_comm_local(2, devices, comms));

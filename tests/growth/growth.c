@@ -16,7 +16,7 @@ static int in_child(int (*look)(const void *), const void *arg)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(60);
+        alarm(600);
         int verdict = look(arg);
         if (verdict)
             printf("# %d: %s\n", verdict, nd_last_error()->message);

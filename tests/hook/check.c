@@ -427,15 +427,14 @@ static int look_at_slow(const void *arg)
     w.p = table_of(d, "ndp.plugin/0", &w.dev);
     if (w.p->alloc(w.dev, 64, &w.mem) != NDP_OK || pthread_create(&other, NULL, write_slowly, &w))
         return 10;
-    while (!atomic_load(&slow_text))
+    while (!atomic_load(&w.gate.inside) || !atomic_load(&slow_text))
         usleep(1000);
-    const int early = !atomic_load(&w.gate.inside);
     static const char words[] = "check: defect:0, plugin.write: it has not returned for ";
     const char *said = strstr(slow_text, words);
     const int named = said && atof(said + strlen(words)) >= 1; /* or more, on a busy machine */
     atomic_store(&w.gate.open, 1);
     pthread_join(other, &failed);
-    return early || failed ? 11 : named ? 0 : 12;
+    return failed ? 11 : named ? 0 : 12;
 }
 
 static void slow_calls(void)

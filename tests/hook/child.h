@@ -38,7 +38,7 @@ static int in_child(int (*look)(const void *), const void *arg, const char *cons
         for (; *env; env++)
             putenv((char *)(uintptr_t)*env);
         add_mock();
-        alarm(60);
+        alarm(600);
         nd_log_set(keep_log, NULL, ND_LOG_WARN);
         int verdict = look(arg);
         if (verdict)

@@ -57,7 +57,7 @@ static void leave_child(int own_session)
     if (pid == 0) {
         if (own_session)
             setsid();
-        sleep(60);
+        sleep(300); /* longer than the test waits for its end */
         _exit(0);
     }
     if (f) {

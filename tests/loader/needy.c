@@ -2,7 +2,7 @@
  * A plug-in whose kernels, the CPU's, have any NDP_NEEDS_* and any highest rank, and see that the
  * core keeps to them; and whose device can be busy and slow. See needy.h. */
 #include <stdlib.h>
-#include <unistd.h>
+#include "tests/asleep.h"
 #include "tests/borrowed.h"
 #include "tests/loader/needy.h"
 
@@ -26,7 +26,8 @@ __attribute__((constructor)) static void began(void)
 static int32_t needy_open(uint32_t index, ndp_dev **out)
 {
     trace("opening");
-    usleep(20000); /* long enough for every thread of a test to come and wait */
+    while (!others_sleep()) /* until every thread of a test has come and waits */
+        continue;
     if (getenv("NEEDY_BUSY"))
         return host->error(host->ctx, NDP_ERR_DEVICE, 16, "device %u is busy", index);
     return borrowed_open(index, out);
@@ -81,7 +82,8 @@ static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, 
         return NDP_OK;
     }
     atomic_fetch_add(&state.finds, 1);
-    usleep((useconds_t)atomic_load(&state.slow_find) * 1000);
+    while (atomic_load(&state.slow_find) && !others_sleep())
+        continue;
     needy_kernel *k = host->alloc(host->ctx, sizeof *k, 16);
     if (!k)
         return host->error(host->ctx, NDP_ERR_MEMORY, 0, "no memory for a kernel");

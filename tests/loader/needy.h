@@ -11,7 +11,7 @@ typedef struct {
     atomic_int finds;     /* kernels looked up */
     atomic_int runs;      /* kernels run */
     atomic_int broken;    /* operands that a kernel got in spite of its needs */
-    atomic_int slow_find; /* milliseconds that a look-up takes */
+    atomic_int slow_find; /* a look-up ends when all other threads wait */
 } needy_state;
 
 /* Environment: opening the device fails while NEEDY_BUSY is set; each try adds a line to the file

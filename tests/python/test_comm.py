@@ -207,7 +207,7 @@ def test_processes():
         raise Skip("the command and its shell do not start below the thread sanitizer's library")
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ranks.py")
     for n in (2, 3):
-        done = subprocess.run([run, "run", "-n", str(n), sys.executable, "-B", script], capture_output=True, text=True, timeout=200,
+        done = subprocess.run([run, "run", "-n", str(n), sys.executable, "-B", script], capture_output=True, text=True, timeout=600,
                               env={**os.environ, "NDOCK_COMM_TIMEOUT": "90000"})  # a busy machine starts them late
         assert done.returncode == 0, done.stderr
         assert all(f"[{r}] rank {r} of {n} is content" in done.stdout for r in range(n)), done.stdout

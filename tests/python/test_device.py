@@ -13,7 +13,7 @@ from tap import Skip, cases, main, raises
 
 def child(code, **env):
     """The output of a Python program in a process of its own, which must end well."""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600,
                          env={**os.environ, **env})
     assert run.returncode == 0, f"status {run.returncode}: {run.stderr}"
     return run.stdout

@@ -385,7 +385,7 @@ for n in 8, 2000:
             call()
         except Exception as e:
             print(type(e).__name__, str(e))"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120,
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600,
                          env={**os.environ, "NDOCK_PLUGIN_PATH": f"{cpu}:{folder}", "NDOCK_DEFECT_KIND": kind})
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()

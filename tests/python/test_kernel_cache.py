@@ -30,7 +30,7 @@ def start(folder, salt=1, **environment):
 
 
 def finish(child, salt=1):
-    out, err = child.communicate(timeout=120)
+    out, err = child.communicate(timeout=600)
     assert child.returncode == 0, err
     result, info = json.loads(out)
     assert result == [salt, 3 + salt, 6 + salt, 9 + salt, 12 + salt], result

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Normalisations and their gradients against formulas of their definitions in float64, gradients also against finite differences;
 random shapes, axes, views and dtypes; running statistics; errors."""
+import math
+
 import ndock as nd
 from arrays import DEVICES, np, pair
 from tap import cases, main, raises
@@ -180,6 +182,39 @@ def test_not_finite(dtype):
             got = np.asarray(nd.astype(f(b, axis), nd.float64))
             got = got if axis else got.T
             assert np.array_equal(np.isnan(got).any(1), [False, True, False, True, False])
+
+
+def units_off(got, terms):
+    """How far got is from the sums of terms (rows, n), in units of the last place of the sums of their sizes."""
+    want = np.asarray([math.fsum(column) for column in terms.T.tolist()])
+    return float(np.max(np.abs(np.asarray(got.tolist()).reshape(-1) - want) / np.spacing(np.abs(terms).sum(0))))
+
+
+@cases(*DEVICES)
+def test_weights_of_many_rows(device):
+    """Gradients of float64 for weights are sums over rows, as long as there are rows: equal terms, whose rounding errors add up where
+    a sum is plain, and terms that cancel. On the card blocks add up sixteen lines, and those sums, plainly."""
+    rng = np.random.default_rng(14)
+    few, some = (16, 24) if device.startswith("cuda") else (6, 12)
+    for rows, n in ((7000, 2), (4667, 3), (3001, 7), (700, 20), (90, 600)):
+        for layout in "CF":
+            x = np.asarray(rng.normal(size=(rows, n)), order=layout)
+            for g in (np.full((rows, n), 0.1), np.full((rows, n), 1 / 3), np.where(np.arange(rows) % 2, -1 / 3, 0.1)[:, None] + 0 * x,
+                      rng.normal(size=(rows, n))):
+                dy, a = nd.asarray(np.asarray(g, order=layout), device=device), nd.asarray(x, device=device)
+                _, scale, bias = nd.nn.layer_norm_grad(dy, a, n)
+                assert units_off(bias, g) <= few, (rows, n, layout, units_off(bias, g))
+                wide = x.astype(np.longdouble)
+                assert units_off(scale, (g * normal(wide, 1, 1e-5)).astype(np.float64)) <= some, (rows, n, layout)
+                _, scale = nd.nn.rms_norm_grad(dy, a, n)
+                assert units_off(scale, (g * (wide / np.sqrt((wide ** 2).mean(1, keepdims=True) + 1e-5))).astype(np.float64)) <= some
+    for shape in ((300, 3, 47), (1, 2, 14000), (7000, 2)):  # a mean and a weight for each channel
+        x, g = rng.normal(size=shape), np.full(shape, 0.1)
+        _, scale, bias = nd.nn.batch_norm_grad(nd.asarray(g, device=device), nd.asarray(x, device=device), None, None, None, training=True)
+        assert units_off(bias, np.moveaxis(g, 1, -1).reshape(-1, shape[1])) <= few
+        axes = tuple(d for d in range(len(shape)) if d != 1)
+        terms = (g * normal(x.astype(np.longdouble), axes, 1e-5)).astype(np.float64)
+        assert units_off(scale, np.moveaxis(terms, 1, -1).reshape(-1, shape[1])) <= some
 
 
 @cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])

@@ -125,7 +125,7 @@ def test_A13_other_threads_go_on():
                     held.gate.set()
         worker, waiting = threading.Thread(target=work), threading.Event()
         worker.start()
-        signal.alarm(60)  # ends the program where it cannot go on
+        signal.alarm(600)  # ends the program where it cannot go on
         waiting.set()
         held.stream.synchronize()
         signal.alarm(0)

@@ -102,7 +102,7 @@ static int child_of_a_user_ends(void)
     fill(dev, NULL, VEC(m, 4), 1);
     pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(600);
         sim->close(dev);
         sim->shutdown();
         _exit(0);

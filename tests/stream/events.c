@@ -249,7 +249,7 @@ static void while_others_wait(void)
     pthread_mutex_lock(&gate);
     must(nd_stream_launch_host(s1, wait_at_gate, NULL));
     pthread_create(&t, NULL, synchronize, &status);
-    alarm(60);
+    alarm(600);
     until_asleep(&synchronizing);
     must(nd_event_record(e, s1));
     must(nd_stream_query(s1, &done));
@@ -335,7 +335,7 @@ static void crowded(void)
     pthread_t t[THREADS];
     worker w[THREADS];
     int failed = 0, wrong = 0;
-    alarm(100);
+    alarm(600);
     for (int i = 0; i < 4; i++)
         shared[i] = event(ND_EVENT_TIMING);
     for (int i = 0; i < THREADS; i++) {

@@ -102,7 +102,7 @@ __attribute__((unused)) static int in_child(int (*look)(void *arg), void *arg)
     pid_t pid = fork();
     if (pid == 0) {
         is_forked_child = 1;
-        alarm(20);
+        alarm(600);
         exit(look(arg)); /* not _exit: the library's end in a child is looked at as well */
     }
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))

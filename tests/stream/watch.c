@@ -470,7 +470,7 @@ static void host_functions(void)
         must(at[0].c->set_mode(at[0].dev, mode));
         for (size_t i = 0; i < sizeof calls_around / sizeof *calls_around; i++) {
             wrong_inside = ran_inside = 0;
-            alarm(20);
+            alarm(600);
             must(nd_stream_launch_host(stream, come_back, NULL));
             must(nd_event_record(behind, stream));
             must(calls_around[i].wait());
@@ -514,7 +514,7 @@ static void releases_inside(void)
         ran_inside = 0;
         must(at[0].c->set_mode(at[0].dev, mode));
         must(nd_record_stream(lent, other));
-        alarm(20);
+        alarm(600);
         must(nd_stream_launch_host(stream, let_go, lent));
         must(nd_synchronize(at[0].d));
         alarm(0);

@@ -6,7 +6,7 @@
 #include <ndock/ndock.h>
 #include "tests/tap.h"
 
-enum { N = 1000000, SIDE = 300, PATIENCE_S = 60 };
+enum { N = 1000000, SIDE = 300, PATIENCE_S = 600 };
 
 static nd_array *ramp(int ndim, const int64_t *shape, int64_t n, int modulus)
 {

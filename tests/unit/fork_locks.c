@@ -10,7 +10,7 @@
 #include "core/memory/memory.h"
 #include "tests/tap.h"
 
-enum { FORKS = 200, FORKS_SLICE = 40, PATIENCE_S = 30 };
+enum { FORKS = 200, FORKS_SLICE = 40, PATIENCE_S = 600 };
 
 static nd_device *cpu;
 static nd_backend *backends[3]; /* none, debug, caching */

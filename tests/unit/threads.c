@@ -7,7 +7,7 @@
 #include <ndock/ndock.h>
 #include "tests/tap.h"
 
-enum { THREADS = 16, ROUNDS = 2000, ROWS = 7, COLUMNS = 9, N = ROWS * COLUMNS, PATIENCE_S = 120 };
+enum { THREADS = 16, ROUNDS = 2000, ROWS = 7, COLUMNS = 9, N = ROWS * COLUMNS, PATIENCE_S = 600 };
 
 static double values[2][N];          /* small integers: every result is exact */
 static nd_array *shared[2], *turned; /* turned: a view of the first */

@@ -68,14 +68,17 @@ void cpu_comm_leave(ndp_comm *c);
  * the first reason. */
 int32_t cpu_comm_fail(ndp_comm *c, const char *fmt, ...) NDP_PRINTF(2, 3);
 int32_t cpu_comm_failed(ndp_comm *c); /* NDP_OK, or as above */
-/* One look at somebody who is waited for. */
+/* A wait, and why it is to end. */
+typedef enum { CPU_WAITS, CPU_FAILED, CPU_GONE, CPU_LATE } cpu_wait_end;
 typedef struct {
     uint64_t looks, deadline_ns;
-    const char *because; /* why rank `gone` will not come any more; NULL: nobody is gone */
+    const char *because; /* why rank `gone` will not come any more */
     int32_t gone;
+    cpu_wait_end end;
 } cpu_patience;
-/* Lets some time go by; fails when that was too much, or the rank is gone and the caller, which has
- * looked once more for what it waits for, has not found it. */
+/* Lets some time go by. Fails when that was too much, the rank is gone, or the communicator has failed, and the
+ * caller, which has looked once more for what it waits for, has not found it: all may have come while this rank
+ * slept, gone on and failed later. */
 int32_t cpu_comm_pause(ndp_comm *c, cpu_patience *p, int32_t rank);
 /* Every rank has come as far as this one. */
 int32_t cpu_comm_meet(ndp_comm *c);

@@ -122,12 +122,34 @@ static const char *why_gone(const ndp_comm *c, int32_t rank, int32_t joined)
 
 enum { SPINS = 200, YIELDS = 2000, SLEEP_NS = 50000, LOOK_EVERY = 64 };
 
+/* Why a wait for the rank is to end, as it is seen now. */
+static cpu_wait_end look(ndp_comm *c, cpu_patience *p, int32_t rank)
+{
+    if (atomic_load(&c->shared->failed))
+        return CPU_FAILED;
+    p->gone = rank;
+    p->because = why_gone(c, rank, atomic_load(&c->shared->rank[rank].joined));
+    if (p->because)
+        return CPU_GONE;
+    return now_ns() < p->deadline_ns ? CPU_WAITS : CPU_LATE;
+}
+
+static int32_t end_wait(ndp_comm *c, const cpu_patience *p, int32_t rank)
+{
+    char late[64];
+    if (p->end != CPU_LATE)
+        return p->end == CPU_FAILED ? cpu_comm_failed(c) : give_up(c, rank, p->because);
+    snprintf(late, sizeof late, "did not %s within %llu ms",
+             atomic_load(&c->shared->rank[rank].joined) ? "come" : "join",
+             (unsigned long long)c->timeout_ms);
+    return give_up(c, rank, late);
+}
+
 int32_t cpu_comm_pause(ndp_comm *c, cpu_patience *p, int32_t rank)
 {
     const struct timespec moment = {.tv_nsec = SLEEP_NS};
-    char late[64];
-    if (p->because && p->gone == rank) /* what it did last has been looked for since */
-        return give_up(c, rank, p->because);
+    if (p->end != CPU_WAITS && (p->end != CPU_GONE || p->gone == rank))
+        return end_wait(c, p, rank);
     if (p->looks++ < SPINS)
         return NDP_OK;
     if (!p->deadline_ns)
@@ -136,19 +158,9 @@ int32_t cpu_comm_pause(ndp_comm *c, cpu_patience *p, int32_t rank)
         sched_yield();
     else
         nanosleep(&moment, NULL);
-    if (p->looks % LOOK_EVERY)
-        return NDP_OK;
-    const int32_t status = cpu_comm_failed(c);
-    if (status != NDP_OK)
-        return status;
-    const int32_t joined = atomic_load(&c->shared->rank[rank].joined);
-    p->gone = rank;
-    p->because = why_gone(c, rank, joined);
-    if (p->because || now_ns() < p->deadline_ns)
-        return NDP_OK;
-    snprintf(late, sizeof late, "did not %s within %llu ms", joined ? "come" : "join",
-             (unsigned long long)c->timeout_ms);
-    return give_up(c, rank, late);
+    if (p->looks % LOOK_EVERY == 0)
+        p->end = look(c, p, rank);
+    return NDP_OK;
 }
 
 /* All ranks have the segment open, or nobody will want it. */

@@ -79,7 +79,7 @@ static int64_t slots_of(const lin_call *c)
     return is_serial(c) || c->count == 1 ? 1 : cpu_threads();
 }
 
-uint64_t lin_scratch_bytes(const lin_call *c)
+static uint64_t scratch_bytes(const lin_call *c)
 {
     const int64_t slots = slots_of(c);
     return (uint64_t)(mm_round_up(c->count * 8, 64) + mm_round_up(slots, 64) +
@@ -144,9 +144,9 @@ static int32_t report(const lin_call *c)
                      (long long)(c->failures[i] - 1), (long long)pivots_of(c), c->pivot);
 }
 
-int32_t lin_run(lin_call *c)
+static int32_t compute(lin_call *c)
 {
-    const uint64_t need = lin_scratch_bytes(c);
+    const uint64_t need = scratch_bytes(c);
     if (!c->call->scratch.mem || (uint64_t)ndp_view_size(&c->call->scratch) < need)
         return cpu_error(NDP_ERR_INTERNAL, "%s was called without its scratch memory",
                          ndp_op_name(c->call->op));
@@ -162,6 +162,21 @@ int32_t lin_run(lin_call *c)
     const double grain = 1 + LIN_ALONE_WORK / 64 / (c->work + 1);
     cpu_parallel(c->count, grain < (double)c->count ? (int64_t)grain : c->count, run_items, c);
     return report(c);
+}
+
+uint64_t lin_kernel_scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    lin_call c;
+    ((const lin_kernel *)kernel)->plan(&c, call);
+    return scratch_bytes(&c);
+}
+
+int32_t lin_kernel_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
+{
+    lin_call c;
+    (void)stream;
+    ((const lin_kernel *)kernel)->plan(&c, call);
+    return compute(&c);
 }
 
 /* ---- elements in and out ---- */

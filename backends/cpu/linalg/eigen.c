@@ -194,25 +194,7 @@ static void plan(lin_call *c, const ndp_call *call)
         plan_eigh(c);
 }
 
-static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
-{
-    lin_call c;
-    (void)kernel;
-    plan(&c, call);
-    return lin_scratch_bytes(&c);
-}
-
-static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
-{
-    lin_call c;
-    (void)kernel;
-    (void)stream;
-    plan(&c, call);
-    return lin_run(&c);
-}
-
-static const ndp_kernel the_kernel = {
-    .size = sizeof(ndp_kernel), .max_ndim = NDP_MAX_NDIM, .scratch = scratch, .run = run};
+static const lin_kernel the_kernel = LIN_KERNEL(plan);
 
 static int32_t complex_of(int32_t dtype)
 {
@@ -228,7 +210,7 @@ static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
         return NULL;
     }
     if (lin_type_of(dtype) >= 0 && like->out[0].dtype == values)
-        return &the_kernel;
+        return &the_kernel.base;
     snprintf(why, n, "%s is not there for dtype %d", ndp_op_name(like->op), (int)dtype);
     return NULL;
 }

@@ -162,7 +162,7 @@ struct lin_call {
     /* Computes matrix `item` in a slot. 0, or what pivot is at fault: from 1; below 0: none is, but
      * an iteration does not converge. */
     int64_t (*one)(const lin_call *c, const lin_context *x, int64_t item, char *slot);
-    const char *fault; /* what a pivot at fault makes of a matrix, and is: see lin_run */
+    const char *fault; /* what a pivot at fault makes of a matrix, and is: see lin_kernel_run */
     const char *pivot;
     int32_t check;
     int32_t lapack;    /* a LAPACK computes the matrices */
@@ -182,9 +182,22 @@ int64_t lin_take(lin_call *c, int64_t elements);
 int64_t lin_take_bytes(lin_call *c, int64_t nbytes);
 /* The largest product of the call. */
 void lin_take_product(lin_call *c, int64_t rows, int64_t columns, int64_t depth);
-uint64_t lin_scratch_bytes(const lin_call *c);
-/* Computes every matrix; NDP_ERR_LINALG for the first at fault, if that is to be checked. */
-int32_t lin_run(lin_call *c);
+/* A kernel whose calls a class of linear algebra plans. Its run computes every matrix, and is NDP_ERR_LINALG for the
+ * first at fault, if that is to be checked. */
+typedef struct {
+    ndp_kernel base;
+    void (*plan)(lin_call *c, const ndp_call *call);
+} lin_kernel;
+uint64_t lin_kernel_scratch(const ndp_kernel *kernel, const ndp_call *call);
+int32_t lin_kernel_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call);
+#define LIN_KERNEL(plan_of)                     \
+    {                                           \
+        .base = {.size = sizeof(ndp_kernel),    \
+                 .max_ndim = NDP_MAX_NDIM,      \
+                 .scratch = lin_kernel_scratch, \
+                 .run = lin_kernel_run},        \
+        .plan = (plan_of)                       \
+    }
 /* A matrix (rows, columns) of operand v, or a column of it where v has one axis behind the batch,
  * into or from column-major memory, in the dtype of the computation. */
 void lin_get(const lin_context *x, const ndp_view *v, int64_t item, void *dst, int64_t ld);

@@ -37,11 +37,6 @@ static void zero(const tile *t, double *v)
         v[j] = 0;
 }
 
-static double whole(double sum, double lost)
-{
-    return sum - sum == 0 ? sum + lost : sum;
-}
-
 static void find_mean(tile *t)
 {
     const cpu_norm_grad_plan *p = t->p;
@@ -54,7 +49,7 @@ static void find_mean(tile *t)
         p->loops->add_columns(t->mean, t->lost, t->x, t->m);
     }
     for (int64_t j = 0; j < t->m; j++)
-        t->mean[j] = whole(t->mean[j], t->lost[j]) / (double)p->n;
+        t->mean[j] = cpu_norm_whole(t->mean[j], t->lost[j]) / (double)p->n;
 }
 
 /* Of the distances from the mean as it was computed: their sum and squares; of g: its sum, and that
@@ -84,9 +79,10 @@ static void finish_sums(tile *t)
 {
     const double n = (double)t->p->n;
     for (int64_t j = 0; j < t->m; j++) {
-        const double a = whole(t->a[j], t->a_lost[j]), squares = whole(t->squares[j], t->lost[j]);
+        const double a = cpu_norm_whole(t->a[j], t->a_lost[j]),
+                     squares = cpu_norm_whole(t->squares[j], t->lost[j]);
         const double sum = t->centred ? t->sum[j] : 0, error = sum / n;
-        double b = whole(t->b[j], t->b_lost[j]);
+        double b = cpu_norm_whole(t->b[j], t->b_lost[j]);
         /* The products are of distances that the error of the mean is yet to be taken off. */
         b -= a - a == 0 ? error * a : 0;
         t->error[j] = error;

@@ -63,6 +63,12 @@ typedef struct {
 } cpu_norm_table;
 CPU_ISA_DECLARE(extern const cpu_norm_table, cpu_norm_loops);
 
+/* A sum with what it lost to rounding, which means nothing beside an infinity. */
+static inline double cpu_norm_whole(double sum, double error)
+{
+    return sum - sum == 0 ? sum + error : sum;
+}
+
 /* ---- tiles: rows that lie side by side in memory, worked on a line of elements at a time ---- */
 enum { CPU_NORM_TILE = 64, CPU_NORM_WIDE = 512 };
 /* Rows of a tile whose lines are read again for each pass, of `inner` side by side: long runs of

@@ -164,12 +164,6 @@ CPU_INLINE void apart(double *restrict sum, double *restrict error, double *rest
     }
 }
 
-/* A sum with what it lost to rounding, which means nothing beside an infinity. */
-CPU_INLINE double whole(double sum, double error)
-{
-    return sum - sum == 0 ? sum + error : sum;
-}
-
 static double row_sum_but_ones(const double *x, int64_t n, double *ones)
 {
     double s[LANES] = {0}, e[LANES] = {0}, c[LANES] = {0};
@@ -178,7 +172,7 @@ static double row_sum_but_ones(const double *x, int64_t n, double *ones)
         apart(s, e, c, x + i, LANES);
     apart(s, e, c, x + i, n - i);
     *ones += joined(c);
-    return whole(joined(s), joined(e));
+    return cpu_norm_whole(joined(s), joined(e));
 }
 
 CPU_INLINE void distances(double *restrict sum, double *restrict squares, const double *restrict x,
@@ -284,7 +278,7 @@ CPU_INLINE double exp_sum(double *x, int64_t n, double shift, int precise)
     for (; i + LANES <= n; i += LANES)
         exp_step(x + i, v, e, shift, LANES, precise);
     exp_step(x + i, v, e, shift, n - i, precise);
-    return precise ? whole(joined(v), joined(e)) : joined(v);
+    return precise ? cpu_norm_whole(joined(v), joined(e)) : joined(v);
 }
 
 static double exp_sum_single(double *x, int64_t n, double shift)

@@ -42,12 +42,6 @@ static inline void cpu_norm_fill(double *dst, int64_t n, double v)
         dst[i] = v;
 }
 
-/* A sum with what it lost to rounding, which means nothing beside an infinity. */
-static inline double cpu_norm_whole(double sum, double error)
-{
-    return sum - sum == 0 ? sum + error : sum;
-}
-
 /* A row's statistics, of its mean as it was computed, and of the sum and the squares of what its
  * elements differ from that. */
 static inline void cpu_norm_finish_moments(const norm_plan *p, double mean, double sum,

@@ -6,7 +6,10 @@
 #include "norm/norm.h"
 #include "walk/walk.h"
 
-enum { CHUNK = 512, BLOCK = 2048, PART = 1 << 15, MOST_PARTS = 64 };
+/* FEW: lines that are summed plainly, in half the time, before the sum carries its error. APART: of arrays of a
+ * chunk, whose elements of one number would have the same last bits of their address at a distance of CHUNK, and so
+ * wait for each other. */
+enum { CHUNK = 512, APART = CHUNK + 16, BLOCK = 2048, FEW = 32, PART = 1 << 15, MOST_PARTS = 64 };
 /* Operands: ROW counts rows in C order of the kept dimensions. */
 enum { X, G, ROW, SCALE, BIAS, OPERANDS };
 
@@ -71,8 +74,18 @@ int64_t cpu_norm_weights_scratch(const ndp_call *call)
     return p.rows * CPU_NORM_STATISTICS + p.parts * p.weights.size * 2;
 }
 
+/* Two sums, for scale and bias, with what rounding took from them: they may cancel. */
+typedef struct {
+    double sum[2], error[2];
+} pair;
+
+static void pair_add(const plan *p, pair *to, const double x[2])
+{
+    p->loops->add_columns(to->sum, to->error, x, 2);
+}
+
 /* Elements of one row, n of them along the sums: into s. */
-static void add_run(const plan *p, const cpu_place *at, const cpu_place *w, int64_t n, double s[2])
+static void add_run(const plan *p, const cpu_place *at, const cpu_place *w, int64_t n, pair *s)
 {
     double x[BLOCK], g[BLOCK];
     const double *row = p->statistics + (at->offset[ROW] + w->offset[ROW]) * CPU_NORM_STATISTICS;
@@ -81,22 +94,36 @@ static void add_run(const plan *p, const cpu_place *at, const cpu_place *w, int6
     p->loops->load[p->dtype](g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(&p->sums, G),
                              n);
     p->loops->subtract(x, n, row[0], row[1]);
-    s[0] += p->loops->dot(x, g, n) * row[2];
-    s[1] += p->loops->sum(g, n);
+    pair_add(p, s, (double[2]){p->loops->dot(x, g, n) * row[2], p->loops->sum(g, n)});
 }
 
-/* n weights side by side: their sums, and the statistics of the rows that are at hand. */
+/* n weights side by side: plain sums of the last few lines, those of all before with what rounding took
+ * from them, and the statistics of the rows that are at hand. */
 typedef struct {
-    double scale[CHUNK], bias[CHUNK], x[CHUNK], g[CHUNK];
-    double mean[CHUNK], error[CHUNK], factor[CHUNK];
+    double few[2][APART], sum[2][APART], lost[2][APART];
+    double x[APART], g[APART], mean[APART], error[APART], factor[APART];
     int64_t row; /* of the first weight; -1: none yet */
+    int lines;   /* in few */
 } columns;
 
 static void columns_begin(columns *c, int64_t n)
 {
-    memset(c->scale, 0, (size_t)n * sizeof *c->scale);
-    memset(c->bias, 0, (size_t)n * sizeof *c->bias);
+    for (int k = 0; k < 2; k++) {
+        memset(c->few[k], 0, (size_t)n * sizeof *c->few[k]);
+        memset(c->sum[k], 0, (size_t)n * sizeof *c->sum[k]);
+        memset(c->lost[k], 0, (size_t)n * sizeof *c->lost[k]);
+    }
     c->row = -1;
+    c->lines = 0;
+}
+
+static void columns_fold(const plan *p, columns *c, int64_t n)
+{
+    for (int k = 0; k < 2; k++) {
+        p->loops->add_columns(c->sum[k], c->lost[k], c->few[k], n);
+        memset(c->few[k], 0, (size_t)n * sizeof *c->few[k]);
+    }
+    c->lines = 0;
 }
 
 static void columns_statistics(columns *c, const double *row, int64_t step, int64_t n)
@@ -116,16 +143,19 @@ static void add_columns(const plan *p, const cpu_place *at, const cpu_place *w, 
     const int64_t step = cpu_walk_inner(walk, ROW) * CPU_NORM_STATISTICS;
     const int64_t first = at->offset[ROW] + w->offset[ROW];
     const double *row = p->statistics + first * CPU_NORM_STATISTICS;
+    if (c->lines == FEW)
+        columns_fold(p, c, n);
+    c->lines++;
     p->loops->load[p->dtype](c->x, p->x + at->offset[X] + w->offset[X], cpu_walk_inner(walk, X), n);
     p->loops->load[p->dtype](c->g, p->g + at->offset[G] + w->offset[G], cpu_walk_inner(walk, G), n);
     if (step == 0) {
-        p->loops->weigh(c->scale, c->bias, c->x, c->g, row[0], row[1], row[2], n);
+        p->loops->weigh(c->few[0], c->few[1], c->x, c->g, row[0], row[1], row[2], n);
         return;
     }
     if (c->row != first)
         columns_statistics(c, row, step, n);
     c->row = first;
-    p->loops->weigh_columns(c->scale, c->bias, c->x, c->g, c->mean, c->error, c->factor, n);
+    p->loops->weigh_columns(c->few[0], c->few[1], c->x, c->g, c->mean, c->error, c->factor, n);
 }
 
 /* Where chunk c of the weights begins; returns how many there are. */
@@ -139,35 +169,53 @@ static int64_t seek_chunk(const plan *p, int64_t c, cpu_place *w, int64_t *numbe
     return room < p->chunk ? room : p->chunk;
 }
 
+/* Sums from..to of one weight, of rows as long as they are along them: into s. */
+static void sum_runs(const plan *p, const cpu_place *w, int64_t from, int64_t to, double s[2])
+{
+    cpu_place at;
+    pair all = {0};
+    cpu_place_seek(&at, &p->sums, from);
+    for (int64_t i = from, m; i < to; i += m, cpu_place_step(&at, m)) {
+        m = cpu_place_room(&at) < to - i ? cpu_place_room(&at) : to - i;
+        m = m < BLOCK ? m : BLOCK;
+        add_run(p, &at, w, m, &all);
+    }
+    for (int k = 0; k < 2; k++)
+        s[k] = cpu_norm_whole(all.sum[k], all.error[k]);
+}
+
+/* The same of n weights side by side. */
+static void sum_columns(const plan *p, const cpu_place *w, int64_t n, int64_t from, int64_t to,
+                        double (*s)[2])
+{
+    cpu_place at;
+    columns c;
+    columns_begin(&c, n);
+    cpu_place_seek(&at, &p->sums, from);
+    for (int64_t i = from; i < to; i++, cpu_place_step(&at, 1))
+        add_columns(p, &at, w, n, &c);
+    columns_fold(p, &c, n);
+    for (int64_t j = 0; j < n; j++)
+        for (int k = 0; k < 2; k++)
+            s[j][k] = cpu_norm_whole(c.sum[k][j], c.lost[k][j]);
+}
+
 /* Task u is a part of a chunk. */
 static void sum_parts(void *ctx, int64_t begin, int64_t end)
 {
     const plan *p = ctx;
-    const int along = cpu_walk_inner(&p->sums, ROW) == 0;
+    const int along = p->chunk == 1 && cpu_walk_inner(&p->sums, ROW) == 0;
     for (int64_t u = begin; u < end; u++) {
         const int64_t part = u / p->chunks, size = p->sums.size;
-        const int64_t last = (part + 1) * size / p->parts;
-        cpu_place w, at;
-        columns c;
-        int64_t number, i = part * size / p->parts;
+        const int64_t from = part * size / p->parts, to = (part + 1) * size / p->parts;
+        cpu_place w;
+        int64_t number;
         const int64_t n = seek_chunk(p, u % p->chunks, &w, &number);
         double(*s)[2] = (double(*)[2])p->partial + part * p->weights.size + number;
-        double run[2] = {0, 0};
-        columns_begin(&c, n);
-        cpu_place_seek(&at, &p->sums, i);
-        for (int64_t m = 1; i < last; i += m, cpu_place_step(&at, m)) {
-            if (p->chunk == 1 && along) {
-                m = cpu_place_room(&at) < last - i ? cpu_place_room(&at) : last - i;
-                m = m < BLOCK ? m : BLOCK;
-                add_run(p, &at, &w, m, run);
-            } else {
-                add_columns(p, &at, &w, n, &c);
-            }
-        }
-        for (int64_t j = 0; j < n; j++) {
-            s[j][0] = p->chunk == 1 && along ? run[0] : c.scale[j];
-            s[j][1] = p->chunk == 1 && along ? run[1] : c.bias[j];
-        }
+        if (along)
+            sum_runs(p, &w, from, to, *s);
+        else
+            sum_columns(p, &w, n, from, to, s);
     }
 }
 
@@ -176,13 +224,14 @@ static void write_weights(const plan *p)
     cpu_place w;
     cpu_place_seek(&w, &p->weights, 0);
     for (int64_t i = 0; i < p->weights.size; i++, cpu_place_step(&w, 1)) {
-        double s[2] = {0, 0};
+        pair all = {0};
         for (int64_t part = 0; part < p->parts; part++)
-            for (int k = 0; k < 2; k++)
-                s[k] += p->partial[(part * p->weights.size + i) * 2 + k];
-        for (int k = 0; k < 2; k++)
+            pair_add(p, &all, p->partial + (part * p->weights.size + i) * 2);
+        for (int k = 0; k < 2; k++) {
+            const double s = cpu_norm_whole(all.sum[k], all.error[k]);
             if (p->out[k])
-                p->loops->store[p->dtype](p->out[k] + w.offset[SCALE + k], 0, &s[k], 1);
+                p->loops->store[p->dtype](p->out[k] + w.offset[SCALE + k], 0, &s, 1);
+        }
     }
 }
 

@@ -61,15 +61,24 @@ template <class T> NEURAL_FN double group_shift(const group_params &p, int64_t c
     return (double)neural_widen(((const T *)p.x)[first.x]);
 }
 
-/* Sums of d = x - shift and of its squares; of g and of g*d. */
+/* Sums of d = x - shift and of its squares; of g and of g*d, which for doubles carry their errors until end(). */
 template <class C, bool GRAD> struct group_sums {
-    enum { N = GRAD ? 4 : 2 };
-    double s[N];
+    enum { N = GRAD ? 4 : 2, CARRIES = GRAD && sizeof(C) == 8 };
+    double s[N], lost[CARRIES ? 2 : 1];
     __device__ __forceinline__ group_sums()
     {
 #pragma unroll
         for (int k = 0; k < N; k++)
             s[k] = 0;
+#pragma unroll
+        for (int k = 0; k < (CARRIES ? 2 : 1); k++)
+            lost[k] = 0;
+    }
+    __device__ __forceinline__ void end()
+    {
+#pragma unroll
+        for (int k = 0; k < (CARRIES ? 2 : 0); k++)
+            s[N - 2 + k] = neural_whole(s[N - 2 + k], lost[k]);
     }
     template <int V>
     __device__ __forceinline__ void add(const C (&x)[V], const C (&g)[V], double by)
@@ -79,7 +88,10 @@ template <class C, bool GRAD> struct group_sums {
             const double d = (double)x[k] - by;
             s[0] += d;
             s[1] = __fma_rn(d, d, s[1]);
-            if (GRAD) {
+            if (CARRIES) {
+                neural_carry(s[N - 2], lost[0], (double)g[k]);
+                neural_carry(s[N - 1], lost[CARRIES ? 1 : 0], (double)g[k] * d);
+            } else if (GRAD) {
                 s[N - 2] += (double)g[k];
                 s[N - 1] = __fma_rn((double)g[k], d, s[N - 1]);
             }

@@ -33,6 +33,7 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_sums(const g
                 if (i + u * lanes < end)
                     all.template take<T, V>(x[u], g[u], shift);
         }
+        all.end();
         neural_sum<sums::N, WARP>(all.s);
         double *to = (double *)p.partial + (cell * p.cell_step + part * p.part_step) * sums::N;
         if (lane == 0)

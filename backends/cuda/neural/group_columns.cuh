@@ -23,6 +23,8 @@ struct column_place {
     }
 };
 
+enum { COLUMN_FEW = 16 }; /* lines that are added up before they are added to the sum */
+
 /* The sums of all lines of a block, by its first one, in order; N of each of V columns. */
 template <int V, int N>
 NEURAL_FN void column_join(const group_params &p, const column_place &at, double (&s)[V][N])
@@ -38,9 +40,14 @@ NEURAL_FN void column_join(const group_params &p, const column_place &at, double
         (double *)p.partial + (at.cell * p.cell_step + (int64_t)blockIdx.y * p.part_step) * N;
 #pragma unroll
     for (int k = 0; k < V * N; k++) {
-        double sum = all[at.lane][k];
-        for (int l = 1; l < at.lines; l++)
-            sum += all[l * p.lanes + at.lane][k];
+        double sum = 0;
+        for (int l = 0; l < at.lines; l += COLUMN_FEW) {
+            const int end = l + COLUMN_FEW < at.lines ? l + COLUMN_FEW : at.lines;
+            double few = all[l * p.lanes + at.lane][k];
+            for (int m = l + 1; m < end; m++)
+                few += all[m * p.lanes + at.lane][k];
+            sum = l == 0 ? few : sum + few;
+        }
         to[(k / N) * p.cell_step * N + k % N] = sum;
     }
 }
@@ -86,6 +93,9 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
                 }
         }
     }
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        all[k].end();
 #pragma unroll
     for (int k = 0; k < V * sums::N; k++)
         s[k / sums::N][k % sums::N] = all[k / sums::N].s[k % sums::N];
@@ -154,10 +164,10 @@ template <class T, int V> NEURAL_FN void column_weights(const group_params &p)
 {
     typedef typename neural_computed<T>::type C;
     const column_place at(p, V);
-    double s[V][2];
+    double s[V][2], lost[V][2]; /* of doubles, what rounding took from the sums */
 #pragma unroll
     for (int k = 0; k < V; k++)
-        s[k][0] = s[k][1] = 0;
+        s[k][0] = s[k][1] = lost[k][0] = lost[k][1] = 0;
     int64_t i = (int64_t)blockIdx.y * p.chunk + at.line;
     for (; at.has && i < at.end; i += GROUP_UNROLL * at.lines) {
         C x[GROUP_UNROLL][V], g[GROUP_UNROLL][V], part[V][2];
@@ -187,11 +197,17 @@ template <class T, int V> NEURAL_FN void column_weights(const group_params &p)
                 }
             }
 #pragma unroll
-        for (int k = 0; k < V; k++) {
-            s[k][0] += (double)part[k][0];
-            s[k][1] += (double)part[k][1];
-        }
+        for (int k = 0; k < V; k++)
+#pragma unroll
+            for (int j = 0; j < 2; j++)
+                if (sizeof(C) == 8)
+                    neural_carry(s[k][j], lost[k][j], (double)part[k][j]);
+                else
+                    s[k][j] += (double)part[k][j];
     }
+#pragma unroll
+    for (int k = 0; k < 2 * V; k++)
+        s[k / 2][k % 2] = neural_whole(s[k / 2][k % 2], lost[k / 2][k % 2]);
     column_join<V, 2>(p, at, s);
 }
 

@@ -86,6 +86,17 @@ NEURAL_FN void neural_store(T *to, int64_t i, const typename neural_computed<T>:
     ((neural_vector<T, V> *)to)[i] = v;
 }
 
+/* Two-sum: the error is what rounding took from the sum, which neural_whole() gives back; beside an infinity it means nothing. */
+NEURAL_FN void neural_carry(double &sum, double &error, double x)
+{
+    const double s = sum + x, b = s - sum;
+    error += (sum - (s - b)) + (x - b);
+    sum = s;
+}
+NEURAL_FN double neural_whole(double sum, double error)
+{
+    return sum - sum == 0 ? sum + error : sum;
+}
 /* The sums of N values over a warp, or over the block, in every thread, in one order. */
 template <int N, bool WARP> NEURAL_FN void neural_sum(double (&s)[N])
 {
