@@ -41,6 +41,14 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
         ty = lane / 8;
         tx = lane % 8;
     }
+    /* Which of a head's blocks this is, the longest being 0, and which head, of those of all batches. Causal blocks
+     * differ in length: those of all heads that are the longest come first, so that the last to begin are short. */
+    __device__ __forceinline__ void place(int &at, int &head) const
+    {
+        const int block = (int)blockIdx.x, heads = (int)gridDim.x / p.row_blocks;
+        at = p.causal ? block / heads : block % p.row_blocks;
+        head = p.causal ? block % heads : block / p.row_blocks;
+    }
     /* The row of the block, and the other of a step, of a product. */
     __device__ __forceinline__ int row_of(int i) const { return warp * 4 * TM + ty + 4 * i; }
     __device__ __forceinline__ int other_of(int k) const { return tx + 8 * k; }

@@ -26,8 +26,9 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
     __device__ __forceinline__ explicit tiled_forward(const attention_params &params) : base(params)
     {
         MMA_SHARED(memory);
-        const int block = (int)blockIdx.x, head = block / p.row_blocks;
-        first = (p.row_blocks - 1 - block % p.row_blocks) * ROWS; /* the longest first */
+        int at, head;
+        base::place(at, head);
+        first = (p.row_blocks - 1 - at) * ROWS;
         b = head / (int)p.heads;
         h = head % (int)p.heads;
         kh = h / (int)(p.heads / p.key_heads);

@@ -30,9 +30,11 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
     __device__ __forceinline__ explicit tiled_grad(const attention_params &params) : base(params)
     {
         MMA_SHARED(memory);
-        const int at = (int)blockIdx.x % p.row_blocks, head = (int)blockIdx.x / p.row_blocks,
-                  heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
-        first = (KEYS ? at : p.row_blocks - 1 - at) * ROWS; /* the longest first */
+        const int heads = (int)(KEYS ? p.key_heads : p.heads),
+                  group = (int)(p.heads / p.key_heads);
+        int at, head;
+        base::place(at, head);
+        first = (KEYS ? at : p.row_blocks - 1 - at) * ROWS;
         b = head / heads;
         h = KEYS ? head % heads * group : head % heads;
         kh = h / group;

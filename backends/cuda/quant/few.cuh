@@ -308,8 +308,10 @@ template <typename F, int M, bool EVEN> struct few_products {
 template <typename F, int M> struct few_rows {
     static __device__ __forceinline__ void run(const quant_params &p)
     {
-        if (F::nbytes % 16 == 0 || p.row_bytes % 16 == 0)
+        if constexpr (F::nbytes % 16 == 0)
             few_products<F, M, true>::run(p);
+        else if (M == 1 && p.row_bytes % 16 == 0) /* worth code of its own */
+            few_products<F, 1, true>::run(p);
         else
             few_products<F, M, false>::run(p);
     }
