@@ -43,7 +43,8 @@ typedef struct {
     uint64_t part, part_lse;
     /* Of gradients: the result, whose products with g make delta, here in C order; whether rows of
      * both are taken 16 bytes at a time. Sums of gradients of queries, tile by tile, and whose turn
-     * it is to add to a tile; tiles of a head; heads whose blocks begin together. */
+     * it is to add to a tile; tiles of a head. Of all kernels whose blocks differ in length: heads whose blocks begin
+     * together. */
     attention_view o;
     uint64_t sums, turns;
     int64_t turn_count;

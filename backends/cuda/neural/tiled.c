@@ -87,12 +87,14 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, 
 int32_t tiled_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
     flash_set_whole(p, 4);
+    flash_set_place(p, 4);
     return launch(k, s, p, FORWARD, width);
 }
 
 int32_t tiled_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
     flash_set_whole(p, 4);
+    flash_set_place(p, 4);
     const int32_t status = launch(k, s, p, QUERIES, width);
     return status == NDP_OK ? launch(k, s, p, KEYS, width) : status;
 }

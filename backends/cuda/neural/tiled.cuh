@@ -6,7 +6,7 @@
  * or the same. For 4*TM*TN multiply-adds a thread makes TM + TN such loads. */
 #ifndef NDOCK_CUDA_TILED_CUH
 #define NDOCK_CUDA_TILED_CUH
-#include "neural/attention.h"
+#include "neural/attention_place.cuh"
 #include "neural/mma.cuh"
 #include "neural/neural.cuh"
 
@@ -40,14 +40,6 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
         lane = (int)threadIdx.x % 32;
         ty = lane / 8;
         tx = lane % 8;
-    }
-    /* Which of a head's blocks this is, the longest being 0, and which head, of those of all batches. Causal blocks
-     * differ in length: those of all heads that are the longest come first, so that the last to begin are short. */
-    __device__ __forceinline__ void place(int &at, int &head) const
-    {
-        const int block = (int)blockIdx.x, heads = (int)gridDim.x / p.row_blocks;
-        at = p.causal ? block / heads : block % p.row_blocks;
-        head = p.causal ? block % heads : block / p.row_blocks;
     }
     /* The row of the block, and the other of a step, of a product. */
     __device__ __forceinline__ int row_of(int i) const { return warp * 4 * TM + ty + 4 * i; }
@@ -170,6 +162,21 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
             for (int k = 0; k < TN; k++)
                 f(mine[i * 4 * WEIGHT_PITCH + 8 * k], row_of(i), other_of(k));
     }
+    /* Scores from products; masked(score, row, other) says what a mask does to one. */
+    template <class F>
+    __device__ __forceinline__ void scale(products &s, float *mine, const F &masked) const
+    {
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+#pragma unroll
+            for (int k = 0; k < TN; k++)
+                s[i][k] *= (float)p.scale;
+        if (p.mask_kind) {
+            put(mine, s);
+            each(mine, masked);
+            take(s, mine);
+        }
+    }
     __device__ __forceinline__ static void clear(sums &y)
     {
 #pragma unroll
@@ -211,9 +218,11 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
         const int64_t seen = p.causal && i + 1 + p.diagonal < p.n ? i + 1 + p.diagonal : p.n;
         return seen > 0 ? (int)seen : 0;
     }
-    /* A score with what the mask says of query i and key j, which there are. */
+    /* A score with what the mask says of query i and key j, if there are such. */
     __device__ __forceinline__ void mask(float &score, int b, int h, int i, int j) const
     {
+        if (i >= p.m || j >= p.n)
+            return;
         const int64_t *stride = p.mask.stride;
         const int64_t at = b * stride[0] + h * stride[1] + i * stride[2] + j * stride[3];
         if (p.mask_kind == ATTENTION_BOOL)

@@ -26,11 +26,10 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
     __device__ __forceinline__ explicit tiled_forward(const attention_params &params) : base(params)
     {
         MMA_SHARED(memory);
-        int at, head;
-        base::place(at, head);
-        first = (p.row_blocks - 1 - at) * ROWS;
-        b = head / (int)p.heads;
-        h = head % (int)p.heads;
+        const attention_place place(p, (int)blockIdx.x, (int)(p.batch * p.heads));
+        first = (p.row_blocks - 1 - place.at) * ROWS; /* the longest first */
+        b = place.head / (int)p.heads;
+        h = place.head % (int)p.heads;
         kh = h / (int)(p.heads / p.key_heads);
         end = base::seen_by((first + ROWS < p.m ? first + ROWS : (int)p.m) - 1);
         queries = (float *)memory;
@@ -60,19 +59,9 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
     /* Scores of keys j and on, from products. */
     __device__ __forceinline__ void finish(products &s, int j)
     {
-#pragma unroll
-        for (int i = 0; i < TM; i++)
-#pragma unroll
-            for (int k = 0; k < TN; k++)
-                s[i][k] *= (float)p.scale;
-        if (p.mask_kind) {
-            base::put(mine + tx, s);
-            base::each(mine + tx, [&](float &score, int row, int other) {
-                if (first + row < p.m && j + other < p.n)
-                    base::mask(score, b, h, first + row, j + other);
-            });
-            base::take(s, mine + tx);
-        }
+        base::scale(s, mine + tx, [&](float &score, int row, int other) {
+            base::mask(score, b, h, first + row, j + other);
+        });
         if (j + OTHERS <= base::seen_by(first))
             return;
 #pragma unroll

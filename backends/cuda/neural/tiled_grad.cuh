@@ -30,13 +30,11 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
     __device__ __forceinline__ explicit tiled_grad(const attention_params &params) : base(params)
     {
         MMA_SHARED(memory);
-        const int heads = (int)(KEYS ? p.key_heads : p.heads),
-                  group = (int)(p.heads / p.key_heads);
-        int at, head;
-        base::place(at, head);
-        first = (KEYS ? at : p.row_blocks - 1 - at) * ROWS;
-        b = head / heads;
-        h = KEYS ? head % heads * group : head % heads;
+        const int heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
+        const attention_place place(p, (int)blockIdx.x, (int)p.batch * heads);
+        first = (KEYS ? place.at : p.row_blocks - 1 - place.at) * ROWS; /* the longest first */
+        b = place.head / heads;
+        h = KEYS ? place.head % heads * group : place.head % heads;
         kh = h / group;
         set_steps(KEYS ? group : 1);
         own = (float *)memory;
@@ -149,21 +147,10 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
     /* Weights, where add() finds them, from products. */
     __device__ __forceinline__ void weigh(products &s, int head, int from) const
     {
-#pragma unroll
-        for (int i = 0; i < TM; i++)
-#pragma unroll
-            for (int k = 0; k < TN; k++)
-                s[i][k] *= (float)p.scale;
-        if (p.mask_kind) {
-            base::put(mine + tx, s);
-            base::each(mine + tx, [&](float &score, int row, int other) {
-                const int i = KEYS ? from + other : first + row,
-                          j = KEYS ? first + row : from + other;
-                if (i < p.m && j < p.n)
-                    base::mask(score, b, head, i, j);
-            });
-            base::take(s, mine + tx);
-        }
+        base::scale(s, mine + tx, [&](float &score, int row, int other) {
+            base::mask(score, b, head, KEYS ? from + other : first + row,
+                       KEYS ? first + row : from + other);
+        });
         hide(s, from);
 #pragma unroll
         for (int k = 0; k < TN; k++) {

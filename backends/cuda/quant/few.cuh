@@ -42,9 +42,9 @@ static __device__ __forceinline__ void few_place(const few_row<F> &row, int half
     using U = unit<F>;
     const int g = half / 2, h = half % 2;
     constexpr bool halves = U::pieces == 1;
-    const int u = U::units == 2   ? g / 8 * 2 + h
-                  : halves        ? g / 8 * 4 + g / 4 % 2 * 2 + h
-                                  : g / U::groups,
+    const int u = U::units == 2 ? g / 8 * 2 + h
+                  : halves      ? g / 8 * 4 + g / 4 % 2 * 2 + h
+                                : g / U::groups,
               group = g % U::groups;
     if (!halves)
         sum += __shfl_xor_sync(~0u, sum, 1);
@@ -60,11 +60,10 @@ static __device__ __forceinline__ void few_place(const few_row<F> &row, int half
     for (int w = 0; w < (U::mixed ? 4 : 0); w++)
         ((unsigned *)(to + w / 2 * 32))[w % 2 * 2 + h] = codes[w];
     if (!U::mixed)
-        to[halves ? 0 : h * 32] =
-            int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
+        to[halves ? 0 : h * 32] = int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
     if (halves || h == 0)
-        row.first_sum(u)[group * 32] = few_sum{
-            d, F::has_min ? __float_as_int(d * (float)sum) : sum * U::offset(group)};
+        row.first_sum(u)[group * 32] =
+            few_sum{d, F::has_min ? __float_as_int(d * (float)sum) : sum * U::offset(group)};
 }
 
 /* Elements 16*half and on of row m of a, zeros beyond its end: as they lie in memory, of f64 as f32, so that
@@ -97,15 +96,14 @@ static __device__ __forceinline__ void few_load(const quant_params &p, int64_t m
     raw[3] = from[3];
 }
 /* Halves of four words as floats. */
-template <bool BRAIN>
-static __device__ __forceinline__ void few_halves(const uint4 &raw, float *x)
+template <bool BRAIN> static __device__ __forceinline__ void few_halves(const uint4 &raw, float *x)
 {
     const unsigned word[4] = {raw.x, raw.y, raw.z, raw.w};
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        const float2 pair = BRAIN ? float2{__uint_as_float(word[k] << 16),
-                                           __uint_as_float(word[k] & 0xffff0000u)}
-                                  : __half22float2(*(const __half2 *)&word[k]);
+        const float2 pair =
+            BRAIN ? float2{__uint_as_float(word[k] << 16), __uint_as_float(word[k] & 0xffff0000u)}
+                  : __half22float2(*(const __half2 *)&word[k]);
         x[2 * k] = pair.x;
         x[2 * k + 1] = pair.y;
     }
@@ -223,8 +221,7 @@ template <typename F, int M, bool EVEN> struct few_products {
         {
 #pragma unroll
             for (int r = 0; r < FEW_ROWS; r++) {
-                const int exact =
-                    lies::at((int)threadIdx.x % 32 / unit<F>::units) + rows.phase[r];
+                const int exact = lies::at((int)threadIdx.x % 32 / unit<F>::units) + rows.phase[r];
                 at[r] = r * lies::room + exact / 4 * 4;
                 shift[r] = (unsigned)exact % 4 * 8;
             }

@@ -75,15 +75,21 @@ static int64_t rounded_bytes(const quant_params *p)
 {
     const int f = p->format, pairs = f == Q2_K || f == Q3_K, quarters = f == Q6_K,
               sixes = f == Q4_K || f == Q5_K;
-    const int64_t elements = 32 * (pairs ? 128 : quarters || sixes ? 64 : 32),
-                  groups = pairs ? 8 : quarters ? 4 : sixes ? 2 : 1;
+    const int64_t elements = 32 * (pairs               ? 128
+                                   : quarters || sixes ? 64
+                                                       : 32),
+                  groups = pairs      ? 8
+                           : quarters ? 4
+                           : sixes    ? 2
+                                      : 1;
     return (p->n + elements - 1) / elements * (elements + 256 * groups);
 }
 
 /* Whether so many rows of a, beside blocks on their way to at least FEW_LEAST warps, fit into shared memory. */
 static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, few_launch *l)
 {
-    const int64_t room = k->dev->shared_most - rows * (int64_t)p->rounded - 16, /* words may be read whole */
+    const int64_t room = k->dev->shared_most - rows * (int64_t)p->rounded -
+                         16, /* words may be read whole */
         tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
     int64_t warps = room / FEW_STAGED, blocks = k->dev->sm_count / tiles;
     if (warps < FEW_LEAST || tiles > MOST_TILES)

@@ -98,7 +98,8 @@ template <typename F, bool EVEN> struct few_pieces {
     int at, left; /* pair; bytes of its rows that are to be fetched */
     few_pair<EVEN> rows;
 
-    __device__ __forceinline__ few_pieces(const quant_params &params, unsigned char *room, int begin)
+    __device__ __forceinline__ few_pieces(const quant_params &params, unsigned char *room,
+                                          int begin)
         : p(params), lane((int)threadIdx.x % 32), source(lies::source(lane)),
           pairs((int)((p.rows + 1) / 2)), step((int)(gridDim.x * (blockDim.x / 32))),
           first(room + lies::target(lane)), to(first), at(begin), left((int)p.row_bytes),

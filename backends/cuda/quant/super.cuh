@@ -90,7 +90,10 @@ template <> struct unit<format_q2_K> : unit_of_pairs {
             scale[i] = scales[i] >> 8 * u;
         }
     }
-    static __device__ __forceinline__ int offset(int) { return 0; }
+    static __device__ __forceinline__ int offset(int)
+    {
+        return 0;
+    }
     template <int I> __device__ __forceinline__ int part(const int4 *x, int) const
     {
         return dot<I>(x[0], 0) * (int)(scale[I / 2] >> I % 2 * 16 & 15);
@@ -119,7 +122,10 @@ template <> struct unit<format_q3_K> : unit_of_pairs {
         d = unit_float(*(const unsigned *)(b + 108) >> shift & 0xffff);
     }
     /* A code is 4*(h - 1) and two bits, where h is one of the high bits. */
-    static __device__ __forceinline__ int offset(int i) { return -(1 << i); }
+    static __device__ __forceinline__ int offset(int i)
+    {
+        return -(1 << i);
+    }
     template <int I> __device__ __forceinline__ int part(const int4 *x, int less) const
     {
         constexpr int up = 2 + 2 * (I % 4) - I; /* from the high bit's place to that of 4 in q */
@@ -154,8 +160,8 @@ template <> struct unit<format_q6_K> {
     template <int I> __device__ __forceinline__ int part(const int4 *x, int less) const
     {
         constexpr int place = I / 2 * 4; /* of the four bits in q */
-        const int far = unit_dot(high, 0x03030303u << 2 * I, x[0], less) *
-                        (1 << (4 + place - 2 * I)),
+        const int far =
+                      unit_dot(high, 0x03030303u << 2 * I, x[0], less) * (1 << (4 + place - 2 * I)),
                   all = unit_dot(q[I % 2], 0x0f0f0f0fu << place, x[0], far) >> place;
         return all * (I % 2 ? (int)scale[I / 2] >> 24 : (int)(scale[I / 2] << 16) >> 24);
     }

@@ -47,8 +47,8 @@ static __device__ __forceinline__ void unit_words(const unsigned char *whole, un
 }
 /* The same with a half before them: its bits. */
 template <int N>
-static __device__ __forceinline__ unsigned
-unit_half_words(const unsigned char *whole, unsigned shift, unsigned (&word)[N])
+static __device__ __forceinline__ unsigned unit_half_words(const unsigned char *whole,
+                                                           unsigned shift, unsigned (&word)[N])
 {
     const unsigned *from = (const unsigned *)whole;
     const unsigned first = from[0];
