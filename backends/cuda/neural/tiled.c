@@ -9,14 +9,15 @@ enum { WIDTH_64, WIDTH_128, WIDTH_256, WIDTHS };
 enum { FORWARD, QUERIES, KEYS, KINDS };
 
 typedef struct {
-    int rows, others, warps; /* of a thread's tile, of a block */
+    int rows, others, warps, split; /* of a thread's tile, of a block; warps that share rows */
 } tile_shape;
 static const int widths[WIDTHS] = {64, 128, 256};
 static const tile_shape shapes[KINDS][WIDTHS] = {
-#define TILED(columns, rows, others, warps) [FORWARD][WIDTH_##columns] = {rows, others, warps},
-#define TILED_QUERIES(columns, rows, others, warps) \
-    [QUERIES][WIDTH_##columns] = {rows, others, warps},
-#define TILED_KEYS(columns, rows, others, warps) [KEYS][WIDTH_##columns] = {rows, others, warps},
+#define TILED(columns, rows, others, warps) [FORWARD][WIDTH_##columns] = {rows, others, warps, 1},
+#define TILED_QUERIES(columns, rows, others, warps, split) \
+    [QUERIES][WIDTH_##columns] = {rows, others, warps, split},
+#define TILED_KEYS(columns, rows, others, warps, split) \
+    [KEYS][WIDTH_##columns] = {rows, others, warps, split},
 #include "neural/tiled.def"
 };
 static const char *const names[KINDS] = {"tiled", "tiled_queries", "tiled_keys"};
@@ -28,7 +29,8 @@ static int place_of(int kind, int width)
 
 static int rows_of(int kind, int width)
 {
-    return 4 * shapes[kind][width].rows * shapes[kind][width].warps;
+    const tile_shape *t = &shapes[kind][width];
+    return 4 * t->rows * (t->warps / t->split);
 }
 
 /* Own rows, one operand of them or two, a step of two of the other side's with what sums there are of it, and

@@ -107,7 +107,7 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
         products s;
         mma_wait<1>(); /* all but the values, which were begun last */
         __syncthreads();
-        base::multiply(s, queries + base::row_of(0) * PITCH, keys + tx * PITCH);
+        base::multiply_shared(s, queries + base::row_of(0) * PITCH, keys + tx * PITCH, mine + tx);
         __syncthreads();
         fetch_keys(j + OTHERS);
         finish(s, j);
