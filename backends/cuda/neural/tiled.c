@@ -13,7 +13,8 @@ typedef struct {
 } tile_shape;
 static const int widths[WIDTHS] = {64, 128, 256};
 static const tile_shape shapes[KINDS][WIDTHS] = {
-#define TILED(columns, rows, others, warps) [FORWARD][WIDTH_##columns] = {rows, others, warps, 1},
+#define TILED(columns, rows, others, warps, split) \
+    [FORWARD][WIDTH_##columns] = {rows, others, warps, split},
 #define TILED_QUERIES(columns, rows, others, warps, split) \
     [QUERIES][WIDTH_##columns] = {rows, others, warps, split},
 #define TILED_KEYS(columns, rows, others, warps, split) \
@@ -33,14 +34,16 @@ static int rows_of(int kind, int width)
     return 4 * t->rows * (t->warps / t->split);
 }
 
-/* Own rows, one operand of them or two, a step of two of the other side's with what sums there are of it, and
- * weights. */
+/* Own rows, one operand of them or two, a step of two of the other side's with what sums there are of it, weights,
+ * and numbers of rows that warps show each other. */
 static uint32_t shared_of(int kind, int width)
 {
     const int rows = rows_of(kind, width), others = 8 * shapes[kind][width].others,
               pitch = widths[width] + 4, own = kind == FORWARD ? 1 : 2;
     return (uint32_t)((own * rows + 2 * others) * pitch + rows * (others + 8) +
-                      (kind == KEYS ? 2 * others : 0)) *
+                      (kind == KEYS      ? 2 * others
+                       : kind == FORWARD ? 2 * rows
+                                         : 0)) *
            4;
 }
 

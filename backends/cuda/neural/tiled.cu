@@ -15,8 +15,8 @@
     {                                                          \
         TILED_RUN(__VA_ARGS__);                                \
     }
-#define TILED(D, TM, TN, WARPS) \
-    TILED_KERNEL(tiled_##D##_F32, WARPS, tiled_forward<D, TM, TN, WARPS>)
+#define TILED(D, TM, TN, WARPS, SPLIT) \
+    TILED_KERNEL(tiled_##D##_F32, WARPS, tiled_forward<D, TM, TN, WARPS, SPLIT>)
 #define TILED_QUERIES(D, TM, TN, WARPS, SPLIT) \
     TILED_KERNEL(tiled_queries_##D##_F32, WARPS, tiled_grad<D, TM, TN, WARPS, SPLIT, false>)
 #define TILED_KEYS(D, TM, TN, WARPS, SPLIT) \

@@ -38,7 +38,8 @@ template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
     typedef float products[TM][OWNED];
     typedef float sums[TM][4 * PARTS];
     const attention_params &p;
-    int warp, part, lane, ty, tx; /* of warps that have the same rows, which they are, and which of them this is */
+    int warp, part, lane, ty,
+        tx; /* of warps that have the same rows, which they are, and which of them this is */
 
     __device__ __forceinline__ explicit tiled(const attention_params &params) : p(params)
     {

@@ -23,7 +23,7 @@ struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
     using base::tx;
     using base::WEIGHT_PITCH;
     int b, h, kh, first, begin, per_head, steps; /* h: the first of the heads that share the keys */
-    int columns; /* the thread's first of a result */
+    int columns;                                 /* the thread's first of a result */
     float *own, *others, *weights, *mine,
         *shifts; /* shifts and deltas of the step's queries, of keys */
     float shift[KEYS ? 1 : TM], delta[KEYS ? 1 : TM];
@@ -168,8 +168,7 @@ struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
         if (!p.least)
             return;
         base::each(at, [&](float &weight, int row, int other) {
-            const int i = KEYS ? from + other : first + row,
-                      j = KEYS ? first + row : from + other;
+            const int i = KEYS ? from + other : first + row, j = KEYS ? first + row : from + other;
             if (!flash_is_kept(p, b, head, i, j))
                 weight = -weight;
         });
