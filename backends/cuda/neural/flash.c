@@ -310,8 +310,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
                                  plan->threads, plan->shared, p);
     if (status != NDP_OK || p->parts == 1)
         return status;
-    return cuda_launch(k, k->function[JOIN], s, (uint32_t)steps_of(results, FLASH_WARPS),
-                       FLASH_THREADS, 0, p);
+    return cuda_launch(k, k->function[JOIN], s, (uint32_t)results, FLASH_JOIN_THREADS, 0, p);
 }
 
 /* One of the gradient's kernels: of queries, or of keys and values. */

@@ -81,16 +81,16 @@ struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
     /* x of each row, with that of the other warp that has the row. */
     template <class F> __device__ __forceinline__ void join(float (&x)[TM], const F &joined) const
     {
-        if constexpr (SPLIT == 1)
-            return;
+        if constexpr (SPLIT > 1) {
 #pragma unroll
-        for (int i = 0; i < TM; i++)
-            if (tx == 0)
-                tops[base::part * ROWS + base::row_of(i)] = x[i];
-        base::meet();
+            for (int i = 0; i < TM; i++)
+                if (tx == 0)
+                    tops[base::part * ROWS + base::row_of(i)] = x[i];
+            base::meet();
 #pragma unroll
-        for (int i = 0; i < TM; i++)
-            x[i] = joined(x[i], tops[(1 - base::part) * ROWS + base::row_of(i)]);
+            for (int i = 0; i < TM; i++)
+                x[i] = joined(x[i], tops[(1 - base::part) * ROWS + base::row_of(i)]);
+        }
     }
     /* The largest scores of rows so far. */
     __device__ __forceinline__ void find_most(float (&most)[TM], const products &s) const
