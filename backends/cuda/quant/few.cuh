@@ -266,22 +266,12 @@ template <typename F, int M, bool EVEN> struct few_products {
                 store(p.out, p.dtype, (first + m) * p.rows + row, all);
         }
     }
-    static __device__ __forceinline__ void run(const quant_params &p)
+    /* The warp's pairs from one on, while pieces are fetched to `mine`. */
+    static __device__ __forceinline__ void multiply(const quant_params &p, pieces &next, int begin,
+                                                    const unsigned char *mine,
+                                                    const unsigned char *rounded, int64_t first)
     {
-        extern __shared__ uint4 few_shared[];
-        const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32,
-                  lane = (int)threadIdx.x % 32, units = (int)(p.n / few_row<F>::elements),
-                  begin = warp * (int)gridDim.x + (int)blockIdx.x;
-        const int64_t first = (int64_t)blockIdx.y * M;
-        unsigned char *const mine = (unsigned char *)few_shared + warp * FEW_STAGED,
-                             *const rounded = (unsigned char *)few_shared + warps * FEW_STAGED;
-        uint4 raw[4];
-        few_load(p, first, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */
-        pieces next(p, mine, begin);
-        for (int i = 0; i < pieces::most; i++)
-            next.fetch();
-        few_round<F, M>(p, first, rounded, raw);
-        __syncthreads();
+        const int lane = (int)threadIdx.x % 32, units = (int)(p.n / few_row<F>::elements);
         const unsigned char *piece = mine;
         for (int pair = begin; pair < next.pairs; pair += next.step) {
             const lane_block block{few_pair<EVEN>(p, pair)};
@@ -300,6 +290,23 @@ template <typename F, int M, bool EVEN> struct few_products {
             }
             finish(p, first, pair, sum);
         }
+    }
+    static __device__ __forceinline__ void run(const quant_params &p)
+    {
+        extern __shared__ uint4 few_shared[];
+        const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32,
+                  begin = warp * (int)gridDim.x + (int)blockIdx.x;
+        const int64_t first = (int64_t)blockIdx.y * M;
+        unsigned char *const mine = (unsigned char *)few_shared + warp * FEW_STAGED,
+                             *const rounded = (unsigned char *)few_shared + warps * FEW_STAGED;
+        uint4 raw[4];
+        few_load(p, first, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */
+        pieces next(p, mine, begin);
+        for (int i = 0; i < pieces::most; i++)
+            next.fetch();
+        few_round<F, M>(p, first, rounded, raw);
+        __syncthreads();
+        multiply(p, next, begin, mine, rounded, first);
     }
 };
 template <typename F, int M> struct few_rows {
