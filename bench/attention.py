@@ -81,7 +81,8 @@ def check(name, dtype, b, h, hk, m, n, d, causal=False, kind=None, grad=True, tu
 
 
 def checks(only):
-    for row in (("d 64", 2, 4, 4, 512, 512, 64), ("d 64 causal", 2, 4, 4, 512, 512, 64, True), ("d 128", 1, 4, 4, 333, 333, 128)):
+    for row in (("d 64", 2, 4, 4, 512, 512, 64), ("d 64 causal", 2, 4, 4, 512, 512, 64, True), ("d 128", 1, 4, 4, 333, 333, 128),
+                ("d 256 causal", 1, 2, 2, 300, 300, 256, True)):
         if only and only not in row[0]:
             continue
         try:
@@ -153,9 +154,11 @@ def benches(only):
                 ("f16 8x16x4096x64", f16, 8, 16, 16, 4096, 4096, 64, False, False), ("bf16 4x16x4096x128", b16, 4, 16, 16, 4096, 4096, 128, False, True),
                 ("bf16 4x16x4096x128 causal", b16, 4, 16, 16, 4096, 4096, 128, True, True), ("bf16 4x16x4096x80", b16, 4, 16, 16, 4096, 4096, 80, False, True),
                 ("bf16 4x16x4096x32", b16, 4, 16, 16, 4096, 4096, 32, False, True), ("bf16 4x16x2048x96", b16, 4, 16, 16, 2048, 2048, 96, True, True),
-                ("bf16 2x16x2048x256", b16, 2, 16, 16, 2048, 2048, 256, False, True), ("bf16 32x12x512x64", b16, 32, 12, 12, 512, 512, 64, False, True),
+                ("bf16 2x16x2048x256", b16, 2, 16, 16, 2048, 2048, 256, False, True),
+                ("bf16 2x16x2048x256 causal", b16, 2, 16, 16, 2048, 2048, 256, True, True), ("bf16 32x12x512x64", b16, 32, 12, 12, 512, 512, 64, False, True),
                 ("bf16 groups 4x32/8x2048x128 causal", b16, 4, 32, 8, 2048, 2048, 128, True, True),
-                ("f32 4x16x2048x64", torch.float32, 4, 16, 16, 2048, 2048, 64, False, True),
+                *((f"f32 {b}x16x2048x{d}{' causal' if causal else ''}", torch.float32, b, 16, 16, 2048, 2048, d, causal, True)
+                  for b, d in ((4, 64), (4, 128), (2, 256)) for causal in (False, True)),
                 ("bf16 one query 16x32/8x8192x128", b16, 16, 32, 8, 1, 8192, 128, False, False),
                 ("bf16 one query 1x32/8x32768x128", b16, 1, 32, 8, 1, 32768, 128, False, False),
                 ("bf16 one query 8x16x4096x64", b16, 8, 16, 16, 1, 4096, 64, False, False)):

@@ -82,6 +82,37 @@ def test_products(name, device):
             assert nd.matmul_q(nd.asarray(x, device=device).astype(dtype), w).dtype == dtype
 
 
+HALVES = {"q2_K": (80, 82), "q3_K": (108,), "q6_K": (208,), **{name: (0, 2) for name in ("q4_1", "q5_1", "q8_1", "q4_K", "q5_K")}}
+
+
+def random_blocks(rng, rows, n, name):
+    """Blocks of random bytes, but for their factors, which are halves below 1 of either sign."""
+    block, nbytes = nd._ndock._quant_block(name)
+    raw = rng.integers(0, 256, (rows, n // block, nbytes), dtype=np.uint8)
+    for at in HALVES.get(name, (0,)):
+        raw[..., at:at + 2] = rng.uniform(-1, 1, raw.shape[:2] + (1,)).astype(np.float16).view(np.uint8)
+    return raw.reshape(rows, -1)
+
+
+@cases(*[(name, device) for name in SMALL + LARGE for device in DEVICES])
+def test_products_of_long_rows(name, device):
+    """Rows that begin at any even place and end within a warp's piece, odd numbers of them, and rows of the other operand that are few."""
+    rng = np.random.default_rng(12)
+    for m, rows, n in ((1, 33, 11008), (3, 5, 4352), (2, 2, 8192), (8, 4, 256)):
+        w = nd.QuantArray(nd.asarray(random_blocks(rng, rows, n, name), device=device), name)
+        x = rng.standard_normal((m, n)).astype(np.float32)
+        x[0, :64] = [0.5] * 32 + [0] * 32
+        d = np.abs(x.reshape(m, -1, 32)).max(-1, keepdims=True) / np.float32(127)
+        scaled = x.reshape(m, -1, 32) * np.divide(np.float32(1), d, out=np.zeros_like(d), where=d != 0)
+        rounded = (np.sign(scaled) * np.floor(np.abs(scaled) + np.float32(0.5)) * d.astype(np.float64)).reshape(m, n)
+        weights = np.asarray(nd.dequantize(w).to_device("cpu")).astype(np.float64)
+        got = np.asarray(nd.matmul_q(nd.asarray(x, device=device), w).to_device("cpu"))
+        size = np.abs(rounded) @ np.abs(weights.T)
+        assert np.all(np.abs(got - rounded @ weights.T) <= 2e-6 * size), (m, rows, n)
+        x[:, 7], x[:, n - 40] = np.nan, np.inf
+        assert np.all(np.isnan(np.asarray(nd.matmul_q(nd.asarray(x, device=device), w).to_device("cpu"))))
+
+
 def blocks_of(x, name):
     """What 32 numbers become in q4_0 (the largest one is -8 of them) and q8_0, by ggml's definition, in float32 as there."""
     parts = x.reshape(-1, 32).astype(np.float32)

@@ -17,6 +17,8 @@ enum { FLASH_THREADS = 128, FLASH_WARPS = 4, FLASH_KEYS = 64, FLASH_WIDEST = 256
 enum { FLASH_GRAD_STEP = 32, FLASH_GRAD_WIDEST = 128 };
 /* Queries of a block whose warps share out the keys. */
 enum { FLASH_SPREAD_ROWS = 16 };
+/* Threads of a block that joins the parts of a row, and groups of them that share out the parts. */
+enum { FLASH_JOIN_THREADS = 512, FLASH_JOIN_GROUPS = 4 };
 /* Threads that sum a row for gradients. */
 enum { ATTENTION_DELTA_BESIDE = 8 };
 enum { ATTENTION_NO_MASK, ATTENTION_BOOL, ATTENTION_ADDED };
@@ -43,7 +45,8 @@ typedef struct {
     uint64_t part, part_lse;
     /* Of gradients: the result, whose products with g make delta, here in C order; whether rows of
      * both are taken 16 bytes at a time. Sums of gradients of queries, tile by tile, and whose turn
-     * it is to add to a tile; tiles of a head; heads whose blocks begin together. */
+     * it is to add to a tile; tiles of a head. Of all kernels whose blocks differ in length: heads whose blocks begin
+     * together. */
     attention_view o;
     uint64_t sums, turns;
     int64_t turn_count;

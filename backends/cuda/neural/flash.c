@@ -283,6 +283,17 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
     return plan->blocks <= INT32_MAX;
 }
 
+/* Heads whose blocks begin together, of so many bytes that its blocks share. */
+static void set_together(attention_params *p, int64_t bytes)
+{
+    p->together = (int32_t)least_of(bytes > 0 ? 1 + TOGETHER_BYTES / bytes : 1, INT32_MAX);
+}
+
+void flash_set_place(attention_params *p, int itemsize)
+{
+    set_together(p, p->causal ? (p->m > p->n ? p->m : p->n) * (p->d + p->e) * itemsize : 0);
+}
+
 int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,
                   const flash_plan *plan)
 {
@@ -290,6 +301,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
     if (plan->blocks == 0)
         return NDP_OK;
     flash_set_whole(p, 8);
+    flash_set_place(p, 2);
     if (p->parts > 1) {
         p->part = cuda_ptr(&call->scratch);
         p->part_lse = p->part + (uint64_t)(p->parts * results * p->e) * 4;
@@ -298,8 +310,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
                                  plan->threads, plan->shared, p);
     if (status != NDP_OK || p->parts == 1)
         return status;
-    return cuda_launch(k, k->function[JOIN], s, (uint32_t)steps_of(results, FLASH_WARPS),
-                       FLASH_THREADS, 0, p);
+    return cuda_launch(k, k->function[JOIN], s, (uint32_t)results, FLASH_JOIN_THREADS, 0, p);
 }
 
 /* One of the gradient's kernels: of queries, or of keys and values. */
@@ -325,6 +336,7 @@ int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan 
     *plan = (flash_grad_plan){.width = i};
     p->pack = 1;
     flash_set_whole(p, 8);
+    flash_set_place(p, 2);
     plan->split = flash_split_serves(k, widths[i]);
     if (plan->split)
         return 1;
@@ -341,7 +353,7 @@ int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan 
     p->turn_count = p->batch * p->heads * p->tiles;
     plan->tile_bytes = (int64_t)p->tile_rows * p->tile_columns * 4;
     const int64_t head = p->tiles * plan->tile_bytes * (p->key_heads ? p->heads / p->key_heads : 1);
-    p->together = (int32_t)least_of(head > 0 ? 1 + TOGETHER_BYTES / head : 1, INT32_MAX);
+    set_together(p, head);
     return 1;
 }
 

@@ -12,21 +12,22 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_element;
 #else
 #define FLASH_RUN(D, M, N, SPREAD)
 #endif
-#define FLASH_KERNEL_(name, dtype, blocks, ...)                         \
-    extern "C" __global__ void __launch_bounds__(FLASH_THREADS, blocks) \
-        name##_##dtype(const __grid_constant__ attention_params p)      \
-    {                                                                   \
-        __VA_ARGS__;                                                    \
+#define FLASH_KERNEL_(name, dtype, threads, blocks, ...)           \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)  \
+        name##_##dtype(const __grid_constant__ attention_params p) \
+    {                                                              \
+        __VA_ARGS__;                                               \
     }
-#define FLASH_KERNEL(name, dtype, blocks, ...) FLASH_KERNEL_(name, dtype, blocks, __VA_ARGS__)
+#define FLASH_KERNEL(name, dtype, threads, blocks, ...) \
+    FLASH_KERNEL_(name, dtype, threads, blocks, __VA_ARGS__)
 /* Columns; pieces of rows of a warp; keys at once; blocks of an SM. */
-#define FLASH(D, M, N, BLOCKS)                                             \
-    FLASH_KERNEL(flash_##D, CUDA_DTYPE, BLOCKS, FLASH_RUN(D, M, N, false)) \
-    FLASH_KERNEL(flash_spread_##D, CUDA_DTYPE, 1, FLASH_RUN(D, 1, N, true))
+#define FLASH(D, M, N, BLOCKS)                                                            \
+    FLASH_KERNEL(flash_##D, CUDA_DTYPE, FLASH_THREADS, BLOCKS, FLASH_RUN(D, M, N, false)) \
+    FLASH_KERNEL(flash_spread_##D, CUDA_DTYPE, FLASH_THREADS, 1, FLASH_RUN(D, 1, N, true))
 FLASH(32, 2, 64, 2)
 FLASH(64, 2, 64, 2)
 FLASH(80, 2, 64, 2)
 FLASH(96, 2, 64, 2)
 FLASH(128, 2, 64, 2)
 FLASH(256, 1, 64, 1)
-FLASH_KERNEL(flash_join, CUDA_DTYPE, 1, flash_join<flash_element>(p))
+FLASH_KERNEL(flash_join, CUDA_DTYPE, FLASH_JOIN_THREADS, 1, flash_join<flash_element>(p))

@@ -7,6 +7,7 @@
  * the gradient of x0 is scale*ds*y0, and that of values w*y1. */
 #ifndef NDOCK_CUDA_FLASH_GRAD_ROWS_CUH
 #define NDOCK_CUDA_FLASH_GRAD_ROWS_CUH
+#include "neural/attention_place.cuh"
 #include "neural/flash_weight.cuh"
 #include "neural/tile.cuh"
 
@@ -24,21 +25,23 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
     float y[OUTS][M][D / 8][4], lse[M][2], delta[M][2];
 
     __device__ __forceinline__ explicit flash_grad_rows(const attention_params &params)
-        : flash_grad_rows(params, (int)blockIdx.x % params.row_blocks,
-                          (int)blockIdx.x / params.row_blocks)
+        : flash_grad_rows(params, attention_place(params, (int)blockIdx.x,
+                                                  (int)(params.batch *
+                                                        (KEYS ? params.key_heads : params.heads))))
     {
     }
-    /* Of block `at` of a head, counted through all batches; the caller sets `row`. */
-    __device__ __forceinline__ flash_grad_rows(const attention_params &params, int at, int head)
+    /* The caller sets `row`. */
+    __device__ __forceinline__ flash_grad_rows(const attention_params &params,
+                                               const attention_place &place)
         : p(params)
     {
         const int heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
         warp = (int)threadIdx.x / 32;
         lane = (int)threadIdx.x % 32;
-        first = (KEYS ? at : p.row_blocks - 1 - at) * ROWS; /* the longest first */
+        first = (KEYS ? place.at : p.row_blocks - 1 - place.at) * ROWS; /* the longest first */
         row = first;
-        b = head / heads;
-        h = KEYS ? head % heads * group : head % heads;
+        b = place.head / heads;
+        h = KEYS ? place.head % heads * group : place.head % heads;
         kh = h / group;
         set_steps<STEP>(KEYS ? group : 1);
         c = (float)(p.scale * FLASH_LOG2E);

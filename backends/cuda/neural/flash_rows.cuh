@@ -5,6 +5,7 @@
  * 2205.14135). Which products make the scores is up to flash.cuh and flash_wide.cuh. */
 #ifndef NDOCK_CUDA_FLASH_ROWS_CUH
 #define NDOCK_CUDA_FLASH_ROWS_CUH
+#include "neural/attention_place.cuh"
 #include "neural/flash_weight.cuh"
 
 /* M pieces of 16 rows, D columns of results, KEYS scores of a row at once. */
@@ -22,18 +23,16 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     /* Of a block of `rows` rows; the caller sets `own`, and `part` where it is not `split`. */
     __device__ __forceinline__ flash_rows(const attention_params &params, int rows) : p(params)
     {
-        int block = (int)blockIdx.x;
+        const int groups = (int)p.heads / p.pack;
+        const attention_place place(p, (int)blockIdx.x / p.splits, (int)p.batch * groups);
         warp = (int)threadIdx.x / 32;
         lane = (int)threadIdx.x % 32;
-        split = block % p.splits;
+        split = (int)blockIdx.x % p.splits;
         part = split;
-        block /= p.splits;
-        first = (p.row_blocks - 1 - block % p.row_blocks) * rows; /* the longest first */
+        first = (p.row_blocks - 1 - place.at) * rows; /* the longest first */
         own = first;
-        block /= p.row_blocks;
-        const int groups = (int)p.heads / p.pack;
-        b = block / groups;
-        h0 = block % groups * p.pack;
+        b = place.head / groups;
+        h0 = place.head % groups * p.pack;
         kh = h0 / (int)(p.heads / p.key_heads);
         set_keys(rows);
         c = (float)(p.scale * FLASH_LOG2E);

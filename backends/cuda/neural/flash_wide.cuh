@@ -78,15 +78,9 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         return {(const T *)v.at + b * v.stride[0] + head * v.stride[1], v.stride[2], v.stride[3],
                 (int)columns, p.whole};
     }
-    /* The gate opens when all copies that were begun are there; nobody waits for that here. */
     __device__ __forceinline__ void announce(int which, int step) const
     {
-        if (p.whole) {
-            wgmma_gate_arrive_copied(gate(which, step));
-        } else {
-            wgmma_publish();
-            wgmma_gate_arrive(gate(which, step));
-        }
+        wide_announce(gate(which, step), p.whole);
     }
     __device__ __forceinline__ void copy_step(int values, int step,
                                               const tile_source<T> &rows) const

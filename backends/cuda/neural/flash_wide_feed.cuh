@@ -12,20 +12,6 @@
 #include "neural/flash_grad_rows.cuh"
 #include "neural/wide_tile.cuh"
 
-/* Which block of which head a block is. */
-struct flash_wide_place {
-    int at, head;
-    __device__ __forceinline__ explicit flash_wide_place(const attention_params &p)
-    {
-        const int heads = (int)(p.batch * p.key_heads), block = (int)blockIdx.x,
-                  round = block / (p.together * p.row_blocks) * p.together,
-                  in = block % (p.together * p.row_blocks),
-                  beside = heads - round < p.together ? heads - round : p.together;
-        at = in / beside;
-        head = round + in % beside;
-    }
-};
-
 template <class T, int D, int STEP>
 struct flash_wide_feed : flash_grad_rows<T, D, 1, 128, 64, true> {
     enum {
@@ -58,8 +44,8 @@ struct flash_wide_feed : flash_grad_rows<T, D, 1, 128, 64, true> {
     int group, heads; /* heads that share the keys */
 
     __device__ __forceinline__ flash_wide_feed(const attention_params &params,
-                                               const flash_wide_place &place)
-        : base(params, place.at, place.head)
+                                               const attention_place &place)
+        : base(params, place)
     {
         MMA_SHARED(memory);
         own = wide_begin(mma_address_of(memory));
@@ -107,17 +93,9 @@ struct flash_wide_feed : flash_grad_rows<T, D, 1, 128, 64, true> {
     }
 
     /* ---- the warps that copy ---- */
-    /* The gate opens when all copies that were begun are there; nobody waits for that here. */
     __device__ __forceinline__ void announce(int which, int step) const
     {
-        if (p.whole) {
-            wgmma_gate_arrive_copied(gate(which, step));
-        } else {
-            mma_commit();
-            mma_wait<0>(); /* those of sums */
-            wgmma_publish();
-            wgmma_gate_arrive(gate(which, step));
-        }
+        wide_announce(gate(which, step), p.whole);
     }
     /* Shifts and deltas of a step's queries. */
     __device__ __forceinline__ void copy_sums(int step, int head, int from, int thread) const

@@ -10,8 +10,10 @@
 typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_grad_element;
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-#define FLASH_WIDE_GRAD_RUN(D, STEP, PLAIN) \
-    flash_wide_grad<flash_wide_grad_element, D, STEP, PLAIN>(p, flash_wide_place(p)).run()
+#define FLASH_WIDE_GRAD_RUN(D, STEP, PLAIN)                                   \
+    flash_wide_grad<flash_wide_grad_element, D, STEP, PLAIN>(                 \
+        p, attention_place(p, (int)blockIdx.x, (int)(p.batch * p.key_heads))) \
+        .run()
 #define FLASH_WIDE_SPLIT_RUN(D, KEYS, PLAIN) \
     flash_wide_split<flash_wide_grad_element, D, KEYS, PLAIN>(p).run()
 #else

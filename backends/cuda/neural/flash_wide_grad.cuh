@@ -55,7 +55,7 @@ struct flash_wide_grad : flash_wide_feed<T, D, STEP> {
     float dq[PART_COLUMNS / 8][4];
 
     __device__ __forceinline__ flash_wide_grad(const attention_params &params,
-                                               const flash_wide_place &place)
+                                               const attention_place &place)
         : feed(params, place)
     {
         if (PLAIN)

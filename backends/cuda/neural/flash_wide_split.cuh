@@ -83,14 +83,7 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
     /* ---- the warpgroup that copies ---- */
     __device__ __forceinline__ void announce(int which, int step) const
     {
-        if (p.whole) {
-            wgmma_gate_arrive_copied(gate(which, step));
-        } else {
-            mma_commit();
-            mma_wait<0>(); /* those of sums */
-            wgmma_publish();
-            wgmma_gate_arrive(gate(which, step));
-        }
+        wide_announce(gate(which, step), p.whole);
     }
     __device__ __forceinline__ tile_source<T> other(int which, int head) const
     {

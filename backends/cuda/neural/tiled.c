@@ -9,14 +9,16 @@ enum { WIDTH_64, WIDTH_128, WIDTH_256, WIDTHS };
 enum { FORWARD, QUERIES, KEYS, KINDS };
 
 typedef struct {
-    int rows, others, warps; /* of a thread's tile, of a block */
+    int rows, others, warps, split; /* of a thread's tile, of a block; warps that share rows */
 } tile_shape;
 static const int widths[WIDTHS] = {64, 128, 256};
 static const tile_shape shapes[KINDS][WIDTHS] = {
-#define TILED(columns, rows, others, warps) [FORWARD][WIDTH_##columns] = {rows, others, warps},
-#define TILED_QUERIES(columns, rows, others, warps) \
-    [QUERIES][WIDTH_##columns] = {rows, others, warps},
-#define TILED_KEYS(columns, rows, others, warps) [KEYS][WIDTH_##columns] = {rows, others, warps},
+#define TILED(columns, rows, others, warps, split) \
+    [FORWARD][WIDTH_##columns] = {rows, others, warps, split},
+#define TILED_QUERIES(columns, rows, others, warps, split) \
+    [QUERIES][WIDTH_##columns] = {rows, others, warps, split},
+#define TILED_KEYS(columns, rows, others, warps, split) \
+    [KEYS][WIDTH_##columns] = {rows, others, warps, split},
 #include "neural/tiled.def"
 };
 static const char *const names[KINDS] = {"tiled", "tiled_queries", "tiled_keys"};
@@ -28,17 +30,20 @@ static int place_of(int kind, int width)
 
 static int rows_of(int kind, int width)
 {
-    return 4 * shapes[kind][width].rows * shapes[kind][width].warps;
+    const tile_shape *t = &shapes[kind][width];
+    return 4 * t->rows * (t->warps / t->split);
 }
 
-/* Own rows, one operand of them or two, a step of two of the other side's with what sums there are of it, and
- * weights. */
+/* Own rows, one operand of them or two, a step of two of the other side's with what sums there are of it, weights,
+ * and numbers of rows that warps show each other. */
 static uint32_t shared_of(int kind, int width)
 {
     const int rows = rows_of(kind, width), others = 8 * shapes[kind][width].others,
               pitch = widths[width] + 4, own = kind == FORWARD ? 1 : 2;
     return (uint32_t)((own * rows + 2 * others) * pitch + rows * (others + 8) +
-                      (kind == KEYS ? 2 * others : 0)) *
+                      (kind == KEYS      ? 2 * others
+                       : kind == FORWARD ? 2 * rows
+                                         : 0)) *
            4;
 }
 
@@ -87,12 +92,14 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, 
 int32_t tiled_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
     flash_set_whole(p, 4);
+    flash_set_place(p, 4);
     return launch(k, s, p, FORWARD, width);
 }
 
 int32_t tiled_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
     flash_set_whole(p, 4);
+    flash_set_place(p, 4);
     const int32_t status = launch(k, s, p, QUERIES, width);
     return status == NDP_OK ? launch(k, s, p, KEYS, width) : status;
 }

@@ -15,10 +15,10 @@
     {                                                          \
         TILED_RUN(__VA_ARGS__);                                \
     }
-#define TILED(D, TM, TN, WARPS) \
-    TILED_KERNEL(tiled_##D##_F32, WARPS, tiled_forward<D, TM, TN, WARPS>)
-#define TILED_QUERIES(D, TM, TN, WARPS) \
-    TILED_KERNEL(tiled_queries_##D##_F32, WARPS, tiled_grad<D, TM, TN, WARPS, false>)
-#define TILED_KEYS(D, TM, TN, WARPS) \
-    TILED_KERNEL(tiled_keys_##D##_F32, WARPS, tiled_grad<D, TM, TN, WARPS, true>)
+#define TILED(D, TM, TN, WARPS, SPLIT) \
+    TILED_KERNEL(tiled_##D##_F32, WARPS, tiled_forward<D, TM, TN, WARPS, SPLIT>)
+#define TILED_QUERIES(D, TM, TN, WARPS, SPLIT) \
+    TILED_KERNEL(tiled_queries_##D##_F32, WARPS, tiled_grad<D, TM, TN, WARPS, SPLIT, false>)
+#define TILED_KEYS(D, TM, TN, WARPS, SPLIT) \
+    TILED_KERNEL(tiled_keys_##D##_F32, WARPS, tiled_grad<D, TM, TN, WARPS, SPLIT, true>)
 #include "neural/tiled.def"

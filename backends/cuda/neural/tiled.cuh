@@ -3,10 +3,14 @@
  * has 4*TM rows of its own beside 8*TN others: lane l has rows l/8 + 4*i, and others l%8 + 8*k, or columns
  * 4*(l%8) + 32*k of a result. All operands lie in shared memory as they do in global memory, D columns and 4
  * floats between rows, which are read 16 bytes at a time: the addresses of eight lanes are in different banks,
- * or the same. For 4*TM*TN multiply-adds a thread makes TM + TN such loads. */
+ * or the same. For 4*TM*TN multiply-adds a thread makes TM + TN such loads.
+ *
+ * Of wide operands, SPLIT warps have the same rows, so that tiles are larger: each multiplies its own share of the
+ * columns, which are summed in shared memory, has as many of the others when these sums are used, and its share of
+ * the columns of a result. */
 #ifndef NDOCK_CUDA_TILED_CUH
 #define NDOCK_CUDA_TILED_CUH
-#include "neural/attention.h"
+#include "neural/attention_place.cuh"
 #include "neural/mma.cuh"
 #include "neural/neural.cuh"
 
@@ -20,30 +24,34 @@ struct tiled_source {
     int32_t whole;       /* 16 bytes can be copied as they are */
 };
 
-template <int D, int TM, int TN, int WARPS> struct tiled {
+template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
     enum {
         THREADS = 32 * WARPS,
-        ROWS = 4 * TM * WARPS,
+        ROWS = 4 * TM * (WARPS / SPLIT),
         OTHERS = 8 * TN,
         PITCH = D + 4,
         WEIGHT_PITCH = OTHERS + 8, /* the 32 lanes of a warp that write have different banks */
-        PARTS = D / 32             /* pieces of four columns of a result that a thread has */
+        SHARE = D / SPLIT,         /* columns of a warp */
+        OWNED = TN / SPLIT,        /* of the others of a thread, those whose sums it has */
+        PARTS = SHARE / 32         /* pieces of four columns of a result that a thread has */
     };
-    typedef float products[TM][TN];
+    typedef float products[TM][OWNED];
     typedef float sums[TM][4 * PARTS];
     const attention_params &p;
-    int warp, lane, ty, tx;
+    int warp, part, lane, ty,
+        tx; /* of warps that have the same rows, which they are, and which of them this is */
 
     __device__ __forceinline__ explicit tiled(const attention_params &params) : p(params)
     {
-        warp = (int)threadIdx.x / 32;
+        warp = (int)threadIdx.x / (32 * SPLIT);
+        part = (int)threadIdx.x / 32 % SPLIT;
         lane = (int)threadIdx.x % 32;
         ty = lane / 8;
         tx = lane % 8;
     }
     /* The row of the block, and the other of a step, of a product. */
     __device__ __forceinline__ int row_of(int i) const { return warp * 4 * TM + ty + 4 * i; }
-    __device__ __forceinline__ int other_of(int k) const { return tx + 8 * k; }
+    __device__ __forceinline__ int other_of(int k) const { return tx + 8 * (k + part * OWNED); }
 
     /* N rows from `first` on, zeros from `end` on. */
     template <int N>
@@ -70,24 +78,39 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
         }
     }
 
-    /* s = the warp's rows, of which lane's first is at `rows`, times others, the first of which is there. */
-    __device__ __forceinline__ void multiply(products &s, const float *rows,
+    /* Waits for the warps that have the same rows, and what they wrote. */
+    __device__ __forceinline__ void meet() const
+    {
+        if constexpr (SPLIT == 1)
+            __syncwarp();
+        else
+            asm volatile("bar.sync %0, %1;" ::"r"(1 + warp), "n"(32 * SPLIT) : "memory");
+    }
+    /* Sums of the warp's columns: those that the thread has, then those of its other others. */
+    __device__ __forceinline__ void multiply(float (&s)[TM][TN], const float *rows,
                                              const float *others) const
     {
+        const float *turned = others;
+        if constexpr (SPLIT > 1) {
+            rows += part * SHARE;
+            turned += part * (SHARE - OWNED * 8 * PITCH);
+            others += part * (SHARE + OWNED * 8 * PITCH);
+        }
 #pragma unroll
         for (int i = 0; i < TM; i++)
 #pragma unroll
             for (int k = 0; k < TN; k++)
                 s[i][k] = 0;
 #pragma unroll 4
-        for (int c = 0; c < D; c += 4) {
+        for (int c = 0; c < SHARE; c += 4) {
             float4 a[TM];
 #pragma unroll
             for (int i = 0; i < TM; i++)
                 a[i] = *(const float4 *)(rows + i * 4 * PITCH + c);
 #pragma unroll
             for (int k = 0; k < TN; k++) {
-                const float4 b = *(const float4 *)(others + k * 8 * PITCH + c);
+                const float4 b =
+                    *(const float4 *)((k < OWNED ? others : turned) + k * 8 * PITCH + c);
 #pragma unroll
                 for (int i = 0; i < TM; i++)
                     s[i][k] = __fmaf_rn(a[i].x, b.x, s[i][k]);
@@ -101,6 +124,32 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
                 for (int i = 0; i < TM; i++)
                     s[i][k] = __fmaf_rn(a[i].w, b.w, s[i][k]);
             }
+        }
+    }
+    /* s = the warp's rows, the lane's first of which is at `rows`, times those others that the thread has, where
+     * put() would leave the products; `others`: the lane's first if it had all. */
+    __device__ __forceinline__ void multiply_shared(products &s, const float *rows,
+                                                    const float *others, float *mine) const
+    {
+        static_assert(SPLIT <= 2 && TN % SPLIT == 0, "one other warp");
+        if constexpr (SPLIT == 1) {
+            multiply(s, rows, others);
+        } else {
+            float all[TM][TN];
+            multiply(all, rows, others);
+            float *const theirs = mine + (part ? -8 : 8) * OWNED;
+#pragma unroll
+            for (int i = 0; i < TM; i++)
+#pragma unroll
+                for (int k = 0; k < OWNED; k++)
+                    theirs[i * 4 * WEIGHT_PITCH + 8 * k] = all[i][OWNED + k];
+            meet();
+            take(s, mine);
+#pragma unroll
+            for (int i = 0; i < TM; i++)
+#pragma unroll
+                for (int k = 0; k < OWNED; k++)
+                    s[i][k] += all[i][k];
         }
     }
     /* y += weights of the warp's rows times rows of others. MARKED: those below 0 count as 0. */
@@ -136,13 +185,13 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
                 }
         }
     }
-    /* Products to where add() finds them, and back; `mine` is the lane's first. */
+    /* Products to where add() finds them, and back; `mine` is the thread's first. */
     __device__ __forceinline__ void put(float *mine, const products &s) const
     {
 #pragma unroll
         for (int i = 0; i < TM; i++)
 #pragma unroll
-            for (int k = 0; k < TN; k++)
+            for (int k = 0; k < OWNED; k++)
                 mine[i * 4 * WEIGHT_PITCH + 8 * k] = s[i][k];
     }
     __device__ __forceinline__ void take(products &s, const float *mine) const
@@ -150,7 +199,7 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
 #pragma unroll
         for (int i = 0; i < TM; i++)
 #pragma unroll
-            for (int k = 0; k < TN; k++)
+            for (int k = 0; k < OWNED; k++)
                 s[i][k] = mine[i * 4 * WEIGHT_PITCH + 8 * k];
     }
     /* f(x, row, other) for those that put() left, where it is rare: in a loop that needs no registers of theirs. */
@@ -159,8 +208,23 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
 #pragma unroll 1
         for (int i = 0; i < TM; i++)
 #pragma unroll 1
-            for (int k = 0; k < TN; k++)
+            for (int k = 0; k < OWNED; k++)
                 f(mine[i * 4 * WEIGHT_PITCH + 8 * k], row_of(i), other_of(k));
+    }
+    /* Scores from products; masked(score, row, other) says what a mask does to one. */
+    template <class F>
+    __device__ __forceinline__ void scale(products &s, float *mine, const F &masked) const
+    {
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+#pragma unroll
+            for (int k = 0; k < OWNED; k++)
+                s[i][k] *= (float)p.scale;
+        if (p.mask_kind) {
+            put(mine, s);
+            each(mine, masked);
+            take(s, mine);
+        }
     }
     __device__ __forceinline__ static void clear(sums &y)
     {
@@ -177,7 +241,7 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
         const bool whole = step == 1 && (uint64_t)to % 16 == 0;
 #pragma unroll
         for (int e = 0; e < PARTS; e++) {
-            const int column = e * 32 + tx * 4;
+            const int column = part * SHARE + e * 32 + tx * 4;
             if (whole && column + 4 <= columns) {
                 *(float4 *)(to + column) =
                     float4{y[4 * e] * by, y[4 * e + 1] * by, y[4 * e + 2] * by, y[4 * e + 3] * by};
@@ -203,9 +267,11 @@ template <int D, int TM, int TN, int WARPS> struct tiled {
         const int64_t seen = p.causal && i + 1 + p.diagonal < p.n ? i + 1 + p.diagonal : p.n;
         return seen > 0 ? (int)seen : 0;
     }
-    /* A score with what the mask says of query i and key j, which there are. */
+    /* A score with what the mask says of query i and key j, if there are such. */
     __device__ __forceinline__ void mask(float &score, int b, int h, int i, int j) const
     {
+        if (i >= p.m || j >= p.n)
+            return;
         const int64_t *stride = p.mask.stride;
         const int64_t at = b * stride[0] + h * stride[1] + i * stride[2] + j * stride[3];
         if (p.mask_kind == ATTENTION_BOOL)

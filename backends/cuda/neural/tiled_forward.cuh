@@ -8,10 +8,12 @@
 #include "neural/flash_weight.cuh"
 #include "neural/tiled.cuh"
 
-template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, TN, WARPS> {
-    typedef tiled<D, TM, TN, WARPS> base;
+template <int D, int TM, int TN, int WARPS, int SPLIT>
+struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
+    typedef tiled<D, TM, TN, WARPS, SPLIT> base;
     typedef typename base::products products;
     using base::OTHERS;
+    using base::OWNED;
     using base::p;
     using base::PITCH;
     using base::ROWS;
@@ -19,24 +21,28 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
     using base::ty;
     using base::WEIGHT_PITCH;
     int b, h, kh, first, end; /* end: of keys that some row sees */
-    float *queries, *keys, *values, *weights, *mine;
-    float top[TM], sum[TM];
+    float *queries, *keys, *values, *weights, *mine,
+        *at;     /* at: of the products that the thread has */
+    float *tops; /* where warps that have the same rows show each other numbers of these */
+    float top[TM], sum[TM]; /* sum: of the others that the thread has */
     typename base::sums y;
 
     __device__ __forceinline__ explicit tiled_forward(const attention_params &params) : base(params)
     {
         MMA_SHARED(memory);
-        const int block = (int)blockIdx.x, head = block / p.row_blocks;
-        first = (p.row_blocks - 1 - block % p.row_blocks) * ROWS; /* the longest first */
-        b = head / (int)p.heads;
-        h = head % (int)p.heads;
+        const attention_place place(p, (int)blockIdx.x, (int)(p.batch * p.heads));
+        first = (p.row_blocks - 1 - place.at) * ROWS; /* the longest first */
+        b = place.head / (int)p.heads;
+        h = place.head % (int)p.heads;
         kh = h / (int)(p.heads / p.key_heads);
         end = base::seen_by((first + ROWS < p.m ? first + ROWS : (int)p.m) - 1);
         queries = (float *)memory;
         keys = queries + ROWS * PITCH;
         values = keys + OTHERS * PITCH;
         weights = values + OTHERS * PITCH;
+        tops = weights + ROWS * WEIGHT_PITCH;
         mine = weights + base::row_of(0) * WEIGHT_PITCH;
+        at = mine + base::other_of(0);
         base::clear(y);
 #pragma unroll
         for (int i = 0; i < TM; i++) {
@@ -59,43 +65,56 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
     /* Scores of keys j and on, from products. */
     __device__ __forceinline__ void finish(products &s, int j)
     {
-#pragma unroll
-        for (int i = 0; i < TM; i++)
-#pragma unroll
-            for (int k = 0; k < TN; k++)
-                s[i][k] *= (float)p.scale;
-        if (p.mask_kind) {
-            base::put(mine + tx, s);
-            base::each(mine + tx, [&](float &score, int row, int other) {
-                if (first + row < p.m && j + other < p.n)
-                    base::mask(score, b, h, first + row, j + other);
-            });
-            base::take(s, mine + tx);
-        }
+        base::scale(s, at, [&](float &score, int row, int other) {
+            base::mask(score, b, h, first + row, j + other);
+        });
         if (j + OTHERS <= base::seen_by(first))
             return;
 #pragma unroll
         for (int i = 0; i < TM; i++) {
-            const int seen = base::seen_by(first + base::row_of(i)) - j - tx;
+            const int seen = base::seen_by(first + base::row_of(i)) - j - base::other_of(0);
 #pragma unroll
-            for (int k = 0; k < TN; k++)
+            for (int k = 0; k < OWNED; k++)
                 s[i][k] = 8 * k < seen ? s[i][k] : TILED_NOTHING;
         }
     }
-    /* Weights of a row, their sum with what came before, and the result so far to their scale. */
-    __device__ __forceinline__ void weigh(int i, float (&s)[TN])
+    /* x of each row, with that of the other warp that has the row. */
+    template <class F> __device__ __forceinline__ void join(float (&x)[TM], const F &joined) const
     {
-        float most = top[i], all = 0;
+        if constexpr (SPLIT > 1) {
 #pragma unroll
-        for (int k = 0; k < TN; k++)
-            most = fmaxf(most, s[k]);
+            for (int i = 0; i < TM; i++)
+                if (tx == 0)
+                    tops[base::part * ROWS + base::row_of(i)] = x[i];
+            base::meet();
 #pragma unroll
-        for (int w = 1; w < 8; w *= 2)
-            most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, w));
+            for (int i = 0; i < TM; i++)
+                x[i] = joined(x[i], tops[(1 - base::part) * ROWS + base::row_of(i)]);
+        }
+    }
+    /* The largest scores of rows so far. */
+    __device__ __forceinline__ void find_most(float (&most)[TM], const products &s) const
+    {
+#pragma unroll
+        for (int i = 0; i < TM; i++) {
+            most[i] = top[i];
+#pragma unroll
+            for (int k = 0; k < OWNED; k++)
+                most[i] = fmaxf(most[i], s[i][k]);
+#pragma unroll
+            for (int w = 1; w < 8; w *= 2)
+                most[i] = fmaxf(most[i], __shfl_xor_sync(0xffffffffu, most[i], w));
+        }
+        join(most, [](float a, float b) { return fmaxf(a, b); });
+    }
+    /* Weights of a row, their sum with what came before, and the result so far to their scale. */
+    __device__ __forceinline__ void weigh(int i, float (&s)[OWNED], float most)
+    {
+        float all = 0;
         const float shift = most > TILED_NOTHING ? most : 0.0f;
         const float down = neural_exp(top[i] - shift);
 #pragma unroll
-        for (int k = 0; k < TN; k++) {
+        for (int k = 0; k < OWNED; k++) {
             s[k] = neural_exp(s[k] - shift);
             all += s[k];
         }
@@ -107,7 +126,7 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
     }
     __device__ __forceinline__ void drop(int j) const
     {
-        base::each(mine + tx, [&](float &weight, int row, int other) {
+        base::each(at, [&](float &weight, int row, int other) {
             if (!flash_is_kept(p, b, h, first + row, j + other))
                 weight = 0;
         });
@@ -115,37 +134,47 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
     __device__ __forceinline__ void step(int j)
     {
         products s;
+        float most[TM];
         mma_wait<1>(); /* all but the values, which were begun last */
         __syncthreads();
-        base::multiply(s, queries + base::row_of(0) * PITCH, keys + tx * PITCH);
+        base::multiply_shared(s, queries + base::row_of(0) * PITCH, keys + tx * PITCH, at);
         __syncthreads();
         fetch_keys(j + OTHERS);
         finish(s, j);
+        find_most(most, s);
 #pragma unroll
         for (int i = 0; i < TM; i++)
-            weigh(i, s[i]);
-        base::put(mine + tx, s);
+            weigh(i, s[i], most[i]);
+        base::put(at, s);
         if (p.least)
             drop(j);
         mma_wait<1>();
-        __syncthreads(); /* values are there, and weights, which are the warp's own */
-        base::template add<false>(y, mine, values + tx * 4);
+        __syncthreads(); /* values are there, and weights */
+        base::template add<false>(y, mine, values + tx * 4 + base::part * base::SHARE);
         __syncthreads();
         fetch_values(j + OTHERS);
+    }
+    /* Sums of weights of whole rows. */
+    __device__ __forceinline__ void add_sums()
+    {
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+#pragma unroll
+            for (int w = 1; w < 8; w *= 2)
+                sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], w);
+        __syncthreads(); /* what was shown of the last step has been read */
+        join(sum, [](float a, float b) { return a + b; });
     }
     __device__ __forceinline__ void write(int i) const
     {
         const int row = first + base::row_of(i);
-        float all = sum[i];
-#pragma unroll
-        for (int w = 1; w < 8; w *= 2)
-            all += __shfl_xor_sync(0xffffffffu, all, w);
+        const float all = sum[i];
         if (row >= p.m)
             return;
         const int64_t *o = p.out[0].stride, *l = p.out[1].stride;
         base::write((float *)p.out[0].at + b * o[0] + h * o[1] + row * o[2], o[3], p.e, y[i],
                     all == 0 ? 0.0f : 1.0f / (all * (float)p.keep));
-        if (tx == 0)
+        if (tx == 0 && base::part == 0)
             ((float *)p.out[1].at)[b * l[0] + h * l[1] + row * l[2]] =
                 all == 0 ? TILED_NOTHING : top[i] + (float)log((double)all);
     }
@@ -157,6 +186,7 @@ template <int D, int TM, int TN, int WARPS> struct tiled_forward : tiled<D, TM, 
         for (int j = 0; j < end; j += OTHERS)
             step(j);
         mma_wait<0>();
+        add_sums();
 #pragma unroll
         for (int i = 0; i < TM; i++)
             write(i);

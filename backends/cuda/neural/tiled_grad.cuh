@@ -4,24 +4,26 @@
  * Both kinds are the same but for names, as in flash_grad_rows.cuh: with the own operands x0, x1 (queries q, g;
  * keys k, v) and the others y0, y1,
  *     s = x0 y0T,  w = exp(scale*s - logsumexp),  dp = x1 y1T,  ds = w*(dp - delta)*scale,
- * the gradient of x0 is ds*y0, and that of values w*y1. Weights, and then ds, lie in shared memory, where a
- * warp's are its own, so that scores and gradients of weights have the same registers one after another. Weights
- * that dropout takes have their signs changed. */
+ * the gradient of x0 is ds*y0, and that of values w*y1. Weights, and then ds, lie in shared memory, where those of a
+ * warp, or of warps that have the same rows, are their own. Weights that dropout takes have their signs changed. */
 #ifndef NDOCK_CUDA_TILED_GRAD_CUH
 #define NDOCK_CUDA_TILED_GRAD_CUH
 #include "neural/flash_weight.cuh"
 #include "neural/tiled.cuh"
 
-template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled<D, TM, TN, WARPS> {
-    typedef tiled<D, TM, TN, WARPS> base;
+template <int D, int TM, int TN, int WARPS, int SPLIT, bool KEYS>
+struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
+    typedef tiled<D, TM, TN, WARPS, SPLIT> base;
     typedef typename base::products products;
     using base::OTHERS;
+    using base::OWNED;
     using base::p;
     using base::PITCH;
     using base::ROWS;
     using base::tx;
     using base::WEIGHT_PITCH;
     int b, h, kh, first, begin, per_head, steps; /* h: the first of the heads that share the keys */
+    int columns;                                 /* the thread's first of a result */
     float *own, *others, *weights, *mine,
         *shifts; /* shifts and deltas of the step's queries, of keys */
     float shift[KEYS ? 1 : TM], delta[KEYS ? 1 : TM];
@@ -30,11 +32,11 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
     __device__ __forceinline__ explicit tiled_grad(const attention_params &params) : base(params)
     {
         MMA_SHARED(memory);
-        const int at = (int)blockIdx.x % p.row_blocks, head = (int)blockIdx.x / p.row_blocks,
-                  heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
-        first = (KEYS ? at : p.row_blocks - 1 - at) * ROWS; /* the longest first */
-        b = head / heads;
-        h = KEYS ? head % heads * group : head % heads;
+        const int heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
+        const attention_place place(p, (int)blockIdx.x, (int)p.batch * heads);
+        first = (KEYS ? place.at : p.row_blocks - 1 - place.at) * ROWS; /* the longest first */
+        b = place.head / heads;
+        h = KEYS ? place.head % heads * group : place.head % heads;
         kh = h / group;
         set_steps(KEYS ? group : 1);
         own = (float *)memory;
@@ -42,6 +44,7 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
         weights = others + 2 * OTHERS * PITCH;
         shifts = weights + ROWS * WEIGHT_PITCH;
         mine = weights + base::row_of(0) * WEIGHT_PITCH;
+        columns = tx * 4 + base::part * base::SHARE;
 #pragma unroll
         for (int o = 0; o < (KEYS ? 2 : 1); o++)
             base::clear(y[o]);
@@ -136,67 +139,58 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
 #pragma unroll
         for (int i = 0; i < TM; i++) {
             const int row = first + base::row_of(i),
-                      bound = (KEYS ? first_that_sees(row) : base::seen_by(row)) - from - tx,
-                      there = KEYS ? (int)p.m - from - tx : 0;
+                      bound = (KEYS ? first_that_sees(row) : base::seen_by(row)) - from -
+                              base::other_of(0),
+                      there = KEYS ? (int)p.m - from - base::other_of(0) : 0;
 #pragma unroll
-            for (int k = 0; k < TN; k++)
+            for (int k = 0; k < OWNED; k++)
                 if (KEYS ? 8 * k < bound || 8 * k >= there : 8 * k >= bound)
                     s[i][k] = TILED_NOTHING;
         }
     }
-    /* Weights, where add() finds them, from products. */
+    /* Weights from products, where add() finds them, too. */
     __device__ __forceinline__ void weigh(products &s, int head, int from) const
     {
-#pragma unroll
-        for (int i = 0; i < TM; i++)
-#pragma unroll
-            for (int k = 0; k < TN; k++)
-                s[i][k] *= (float)p.scale;
-        if (p.mask_kind) {
-            base::put(mine + tx, s);
-            base::each(mine + tx, [&](float &score, int row, int other) {
-                const int i = KEYS ? from + other : first + row,
-                          j = KEYS ? first + row : from + other;
-                if (i < p.m && j < p.n)
-                    base::mask(score, b, head, i, j);
-            });
-            base::take(s, mine + tx);
-        }
+        float *const at = mine + base::other_of(0);
+        base::scale(s, at, [&](float &score, int row, int other) {
+            base::mask(score, b, head, KEYS ? from + other : first + row,
+                       KEYS ? first + row : from + other);
+        });
         hide(s, from);
 #pragma unroll
-        for (int k = 0; k < TN; k++) {
+        for (int k = 0; k < OWNED; k++) {
             const float by = KEYS ? shift_of(shifts[base::other_of(k)]) : 0.0f;
 #pragma unroll
             for (int i = 0; i < TM; i++)
                 s[i][k] = neural_exp(s[i][k] - (KEYS ? by : shift[i]));
         }
-        base::put(mine + tx, s);
-        if (p.least)
-            base::each(mine + tx, [&](float &weight, int row, int other) {
-                const int i = KEYS ? from + other : first + row,
-                          j = KEYS ? first + row : from + other;
-                if (!flash_is_kept(p, b, head, i, j))
-                    weight = -weight;
-            });
+        base::put(at, s);
+        if (!p.least)
+            return;
+        base::each(at, [&](float &weight, int row, int other) {
+            const int i = KEYS ? from + other : first + row, j = KEYS ? first + row : from + other;
+            if (!flash_is_kept(p, b, head, i, j))
+                weight = -weight;
+        });
+        base::take(s, at);
     }
-    /* Gradients of scores from those of weights, and from weights. */
-    __device__ __forceinline__ void derive(products &s) const
+    /* Gradients of scores from those of weights, and from weights w. */
+    __device__ __forceinline__ void derive(products &s, const products &w) const
     {
         const float keep = p.least ? 1.0f / (float)p.keep : 1.0f;
 #pragma unroll
-        for (int k = 0; k < TN; k++) {
+        for (int k = 0; k < OWNED; k++) {
             const float of = KEYS ? shifts[OTHERS + base::other_of(k)] : 0.0f;
 #pragma unroll
             for (int i = 0; i < TM; i++) {
-                const float w = mine[i * 4 * WEIGHT_PITCH + 8 * k + tx];
-                const float dp = (int)__float_as_uint(w) < 0 ? 0.0f : s[i][k] * keep;
-                s[i][k] = fabsf(w) * (dp - (KEYS ? of : delta[i])) * (float)p.scale;
+                const float dp = (int)__float_as_uint(w[i][k]) < 0 ? 0.0f : s[i][k] * keep;
+                s[i][k] = fabsf(w[i][k]) * (dp - (KEYS ? of : delta[i])) * (float)p.scale;
             }
         }
     }
     __device__ __forceinline__ void add_values()
     {
-        const float *const rows = others + OTHERS * PITCH + tx * 4;
+        const float *const rows = others + OTHERS * PITCH + columns;
         if (p.least)
             base::template add<true>(y[KEYS], mine, rows);
         else
@@ -206,24 +200,25 @@ template <int D, int TM, int TN, int WARPS, bool KEYS> struct tiled_grad : tiled
     {
         const int head = head_of(number), from = from_of(number);
         const float *const rows = own + base::row_of(0) * PITCH;
-        products s;
+        float *const at = mine + base::other_of(0);
+        products w, s;
         mma_wait<0>();
         __syncthreads();
         if (number == 0)
             hold_sums();
-        base::multiply(s, rows, others + tx * PITCH);
-        weigh(s, head, from);
-        base::multiply(s, rows + ROWS * PITCH, others + (OTHERS + tx) * PITCH);
-        derive(s);
+        base::multiply_shared(w, rows, others + tx * PITCH, at);
+        weigh(w, head, from);
+        base::meet(); /* weights are there, and products are read */
         if (KEYS) {
-            __syncwarp(); /* weights, which are the warp's own, are there */
             add_values();
-            __syncwarp();
+            base::meet();
         }
-        base::put(mine + tx, s);
+        base::multiply_shared(s, rows + ROWS * PITCH, others + (OTHERS + tx) * PITCH, at);
+        derive(s, w);
+        base::put(at, s);
         __syncthreads(); /* the second operand is free */
         fetch_others(1, number + 1);
-        base::template add<false>(y[0], mine, others + tx * 4);
+        base::template add<false>(y[0], mine, others + columns);
         __syncthreads();
         fetch_others(0, number + 1);
     }

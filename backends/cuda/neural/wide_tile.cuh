@@ -98,4 +98,18 @@ MMA_FN void wide_add(float (&y)[D / 8][4], const uint32_t (&left)[N / 16][4], ui
     wgmma_commit();
 }
 
+/* A gate opens when all copies that were begun are there; nobody waits for that here. `whole`: of operands, else of
+ * no more than words of their sums. */
+MMA_FN void wide_announce(mma_address gate, bool whole)
+{
+    if (whole) {
+        wgmma_gate_arrive_copied(gate);
+        return;
+    }
+    mma_commit();
+    mma_wait<0>();
+    wgmma_publish();
+    wgmma_gate_arrive(gate);
+}
+
 #endif

@@ -1,38 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Products of few rows of a with rows of blocks, bound by the reading of these. There are as many blocks of
- * threads as fit at once. Each rounds a's rows to 8 bits into shared memory, while the first blocks are on their
- * way; then each warp takes pairs of rows in turns, whose pieces come through shared memory, several at once. */
+ * Products of few rows of a with rows of blocks, bound by the reading of these. A multiprocessor has one block of
+ * threads, with as many warps as fit. It rounds a's rows to 8 bits into shared memory, while the first blocks are
+ * on their way; then each warp takes pairs of rows in turns, whose pieces come through shared memory, several at once. */
 #ifndef NDOCK_CUDA_QUANT_FEW_CUH
 #define NDOCK_CUDA_QUANT_FEW_CUH
-#include "quant/round.cuh"
-#include "quant/unit.cuh"
+#include "quant/staged.cuh"
 
 /* ---- a's rows in shared memory ---- */
 
-/* Units of a row, as many as there are, take turns: piece k of 16 codes of the i-th group of unit u is at place
- * (i*pieces + k)*units + u, so that threads of a warp read one line. Behind the codes are d and the sum of
- * codes of each unit's part of each of its groups; where the format has minima, d times that sum. */
+/* 32 units of a row, which a warp takes at once, are a turn: piece k of 16 codes of the i-th group of each, so that
+ * the warp reads one line, and then, group by group, d and the sum of codes of each unit's part of the group: times
+ * offset(i), and where the format has minima, d times it. */
 struct few_sum {
     float d;
     int sum; /* bits of a float where the format has minima */
 };
 template <typename F> struct few_row {
     using U = unit<F>;
-    static constexpr int elements = 16 * U::groups * U::pieces; /* of a unit */
-    const unsigned char *codes;
-    int units;
-    __device__ __forceinline__ few_row() : codes(nullptr), units(0) {}
-    __device__ __forceinline__ few_row(const unsigned char *at, int64_t n)
-        : codes(at), units((int)(n / elements))
+    static constexpr int pieces = U::groups * U::pieces, elements = 16 * pieces, /* of a unit */
+        sums = 512 * pieces, turn = sums + 256 * U::groups;                      /* bytes */
+    unsigned char *const at;
+    __device__ __forceinline__ explicit few_row(unsigned char *codes) : at(codes) {}
+    /* Of unit u. */
+    __device__ __forceinline__ int4 *codes(int u) const
     {
+        return (int4 *)(at + u / 32 * turn) + u % 32;
     }
-    __device__ __forceinline__ int4 *piece(int u, int group, int k) const
+    __device__ __forceinline__ few_sum *first_sum(int u) const
     {
-        return (int4 *)codes + (group * U::pieces + k) * units + u;
-    }
-    __device__ __forceinline__ few_sum *sum(int u, int group) const
-    {
-        return (few_sum *)((int4 *)codes + U::groups * U::pieces * units) + group * units + u;
+        return (few_sum *)(at + u / 32 * turn + sums) + u % 32;
     }
 };
 
@@ -45,8 +41,11 @@ static __device__ __forceinline__ void few_place(const few_row<F> &row, int half
 {
     using U = unit<F>;
     const int g = half / 2, h = half % 2;
-    const bool halves = U::pieces == 1;
-    const int u = halves ? g / 8 * 4 + g / 4 % 2 * 2 + h : g / U::groups, group = g % U::groups;
+    constexpr bool halves = U::pieces == 1;
+    const int u = U::units == 2 ? g / 8 * 2 + h
+                  : halves      ? g / 8 * 4 + g / 4 % 2 * 2 + h
+                                : g / U::groups,
+              group = g % U::groups;
     if (!halves)
         sum += __shfl_xor_sync(~0u, sum, 1);
 #pragma unroll
@@ -56,14 +55,15 @@ static __device__ __forceinline__ void few_place(const few_row<F> &row, int half
     }
     if (!inside)
         return;
+    int4 *const to = row.codes(u) + group * U::pieces * 32;
 #pragma unroll
     for (int w = 0; w < (U::mixed ? 4 : 0); w++)
-        ((unsigned *)row.piece(u, group, w / 2))[w % 2 * 2 + h] = codes[w];
+        ((unsigned *)(to + w / 2 * 32))[w % 2 * 2 + h] = codes[w];
     if (!U::mixed)
-        *row.piece(u, group, halves ? 0 : h) =
-            int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
+        to[halves ? 0 : h * 32] = int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
     if (halves || h == 0)
-        *row.sum(u, group) = few_sum{d, F::has_min ? __float_as_int(d * (float)sum) : sum};
+        row.first_sum(u)[group * 32] =
+            few_sum{d, F::has_min ? __float_as_int(d * (float)sum) : sum * U::offset(group)};
 }
 
 /* Elements 16*half and on of row m of a, zeros beyond its end: as they lie in memory, of f64 as f32, so that
@@ -95,24 +95,36 @@ static __device__ __forceinline__ void few_load(const quant_params &p, int64_t m
     raw[2] = from[2];
     raw[3] = from[3];
 }
-static __device__ __forceinline__ void few_values(const quant_params &p, const uint4 (&raw)[4],
+/* Halves of four words as floats. */
+template <bool BRAIN> static __device__ __forceinline__ void few_halves(const uint4 &raw, float *x)
+{
+    const unsigned word[4] = {raw.x, raw.y, raw.z, raw.w};
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const float2 pair =
+            BRAIN ? float2{__uint_as_float(word[k] << 16), __uint_as_float(word[k] & 0xffff0000u)}
+                  : __half22float2(*(const __half2 *)&word[k]);
+        x[2 * k] = pair.x;
+        x[2 * k + 1] = pair.y;
+    }
+}
+static __device__ __forceinline__ void few_values(int32_t dtype, const uint4 (&raw)[4],
                                                   float (&x)[16])
 {
+    if (dtype == NDP_F16) {
+        few_halves<false>(raw[0], x);
+        few_halves<false>(raw[1], x + 8);
+    } else if (dtype == NDP_BF16) {
+        few_halves<true>(raw[0], x);
+        few_halves<true>(raw[1], x + 8);
+    } else {
 #pragma unroll
-    for (int k = 0; k < 16; k++) {
-        const uint4 four = raw[k / 4], eight = raw[k / 8];
-        const unsigned word = k % 4 == 0   ? four.x
-                              : k % 4 == 1 ? four.y
-                              : k % 4 == 2 ? four.z
-                                           : four.w;
-        const unsigned pair = k / 2 % 4 == 0   ? eight.x
-                              : k / 2 % 4 == 1 ? eight.y
-                              : k / 2 % 4 == 2 ? eight.z
-                                               : eight.w;
-        const unsigned bits = k % 2 ? pair >> 16 : pair & 0xffff;
-        x[k] = p.dtype == NDP_F16    ? __half2float(__ushort_as_half((unsigned short)bits))
-               : p.dtype == NDP_BF16 ? __uint_as_float(bits << 16)
-                                     : __uint_as_float(word);
+        for (int k = 0; k < 4; k++) {
+            x[4 * k] = __uint_as_float(raw[k].x);
+            x[4 * k + 1] = __uint_as_float(raw[k].y);
+            x[4 * k + 2] = __uint_as_float(raw[k].z);
+            x[4 * k + 3] = __uint_as_float(raw[k].w);
+        }
     }
 }
 
@@ -121,24 +133,24 @@ template <typename F>
 static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
                                                       int half, const few_row<F> &row)
 {
-    float x[16], most = 0;
-    int bad = 0, sum = 0;
-    few_values(p, raw, x);
+    float x[16], most = 0, finite = 0; /* NaN where one element is not finite */
+    few_values(p.dtype, raw, x);
 #pragma unroll
     for (int k = 0; k < 16; k++) {
         most = fmaxf(most, fabsf(x[k]));
-        bad |= !(fabsf(x[k]) < INFINITY);
+        finite = __fmaf_rn(x[k], 0, finite);
     }
     most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
-    bad |= __shfl_xor_sync(~0u, bad, 1);
-    const float d = bad ? NAN : most / 127, inverse = d > 0 ? 1 / d : 0;
+    finite += __shfl_xor_sync(~0u, finite, 1);
+    const float d = finite == 0 ? most / 127 : NAN, inverse = inverse_of(d);
     unsigned codes[4];
+    int sum = 0;
 #pragma unroll
     for (int w = 0; w < 4; w++) {
-        codes[w] = 0;
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            codes[w] |= (unsigned)(code_of(x[4 * w + k] * inverse) & 255) << 8 * k;
+        const int c[4] = {code_of(x[4 * w] * inverse), code_of(x[4 * w + 1] * inverse),
+                          code_of(x[4 * w + 2] * inverse), code_of(x[4 * w + 3] * inverse)};
+        codes[w] = __byte_perm(__byte_perm((unsigned)c[0], (unsigned)c[1], 0x0040),
+                               __byte_perm((unsigned)c[2], (unsigned)c[3], 0x0040), 0x5410);
         sum = __dp4a((int)codes[w], 0x01010101, sum);
     }
     few_place<F>(row, half, codes, d, sum, half * 16 < p.n);
@@ -147,86 +159,43 @@ static __device__ __forceinline__ void few_round_half(const quant_params &p, con
 /* Rounds M rows of a, of which `raw` has a thread's first elements; the next ones are read meanwhile. */
 template <typename F, int M>
 static __device__ __forceinline__ void few_round(const quant_params &p, int64_t first,
-                                                 const unsigned char *rounded, uint4 (&raw)[4])
+                                                 unsigned char *rounded, uint4 (&raw)[4])
 {
-    const int turns = (int)((p.n / 16 + QUANT_THREADS - 1) / QUANT_THREADS);
+    const int threads = (int)blockDim.x, turns = ((int)(p.n / 16) + threads - 1) / threads;
+    int m = 0, half = (int)threadIdx.x;
 #pragma unroll 1
-    for (int turn = 0; turn < M * turns; turn++) {
-        const int m = turn / turns, half = turn % turns * QUANT_THREADS + (int)threadIdx.x,
-                  next = (turn + 1) / turns,
-                  after = (turn + 1) % turns * QUANT_THREADS + (int)threadIdx.x;
+    for (int turn = M * turns; turn > 0; turn--) {
+        const bool last = half + threads >= turns * threads;
+        const int next = last ? m + 1 : m, after = last ? (int)threadIdx.x : half + threads;
         uint4 then[4] = {};
-        if (turn + 1 < M * turns)
+        if (turn > 1)
             few_load(p, first + next < p.m ? first + next : p.m - 1, after, then);
-        few_round_half<F>(p, raw, half, few_row<F>(rounded + m * p.rounded, p.n));
+        few_round_half<F>(p, raw, half, few_row<F>(rounded + m * p.rounded));
 #pragma unroll
         for (int k = 0; k < 4; k++)
             raw[k] = then[k];
+        m = next;
+        half = after;
     }
 }
-
-/* ---- pieces of rows of blocks ---- */
-
-/* The pieces of a warp's pairs of rows one after another: those to fetch next. A piece is one unit for each
- * thread and each row, or two small ones. */
-template <typename F> struct few_pieces {
-    static constexpr int each = unit<F>::units == 1 && F::nbytes <= 24 ? 2 : 1,
-                         once = 32 / unit<F>::units * F::nbytes, bytes = each * once,
-                         pair = FEW_ROWS * bytes, most = FEW_STAGED / pair;
-    static_assert(most > 1, "one piece arrives while another is used");
-    const quant_params &p;
-    unsigned char *staged; /* the warp's */
-    int64_t at, pairs, step, done;
-    int place;
-    __device__ __forceinline__ few_pieces(const quant_params &params, unsigned char *mine)
-        : p(params), staged(mine), at((int64_t)(threadIdx.x / 32) * gridDim.x + blockIdx.x),
-          pairs((params.rows + FEW_ROWS - 1) / FEW_ROWS), step((int64_t)gridDim.x * QUANT_WARPS),
-          done(0), place(0)
-    {
-    }
-    __device__ __forceinline__ void fetch(void)
-    {
-        if (at < pairs) {
-            const int64_t left = p.row_bytes - done;
-#pragma unroll
-            for (int r = 0; r < FEW_ROWS; r++) {
-                const int64_t row = at * FEW_ROWS + r < p.rows ? at * FEW_ROWS + r : p.rows - 1;
-                const unsigned char *from =
-                    (const unsigned char *)p.blocks + row * p.row_bytes + done;
-#pragma unroll
-                for (int i = 0; i < bytes; i += 32 * 16) {
-                    const int mine = i + threadIdx.x % 32 * 16;
-                    if (mine < bytes && mine < left)
-                        copy_16(staged + place * pair + r * bytes + mine, from + mine);
-                }
-            }
-            done += bytes;
-            if (done >= p.row_bytes) {
-                done = 0;
-                at += step;
-            }
-        }
-        copies_end();
-        place = place + 1 < most ? place + 1 : 0;
-    }
-};
 
 /* ---- products ---- */
 
 template <typename F, int M, int I> struct few_groups {
-    /* What elements of groups I and on of a unit add. */
+    /* What elements of groups I and on of unit u add. */
     static __device__ __forceinline__ void add(const unit<F> (&w)[FEW_ROWS],
-                                               const few_row<F> (&x)[M], int u,
+                                               const unsigned char *rounded, int32_t bytes, int u,
                                                float (&sum)[FEW_ROWS][M], float (&low)[FEW_ROWS][M])
     {
         using U = unit<F>;
 #pragma unroll
         for (int m = 0; m < M; m++) {
+            const few_row<F> x((unsigned char *)rounded + m * bytes);
             int4 codes[U::pieces];
 #pragma unroll
             for (int k = 0; k < U::pieces; k++)
-                codes[k] = *x[m].piece(u, I, k);
-            const few_sum all = *x[m].sum(u, I);
+                codes[k] = x.codes(u)[(I * U::pieces + k) * 32];
+            const few_sum all = x.first_sum(u)[I * 32];
 #pragma unroll
             for (int r = 0; r < FEW_ROWS; r++) {
                 const int dot = w[r].template part<I>(codes, all.sum);
@@ -237,21 +206,39 @@ template <typename F, int M, int I> struct few_groups {
             }
         }
         if constexpr (I + 1 < U::groups)
-            few_groups<F, M, I + 1>::add(w, x, u, sum, low);
+            few_groups<F, M, I + 1>::add(w, rounded, bytes, u, sum, low);
     }
 };
 
-template <typename F, int M> struct few_rows {
-    static __device__ __forceinline__ void unit_add(const unsigned char *piece, int64_t bytes,
-                                                    const few_row<F> (&x)[M], int u,
+template <typename F, int M, bool EVEN> struct few_products {
+    using pieces = few_pieces<F, EVEN>;
+    using lies = staged<F>;
+    /* Where the lane's block lies in a piece, and how many bits after that it begins, for each row of a pair. */
+    struct lane_block {
+        int at[FEW_ROWS];
+        unsigned shift[FEW_ROWS];
+        __device__ __forceinline__ lane_block(const few_pair<EVEN> &rows)
+        {
+#pragma unroll
+            for (int r = 0; r < FEW_ROWS; r++) {
+                const int exact = lies::at((int)threadIdx.x % 32 / unit<F>::units) + rows.phase[r];
+                at[r] = r * lies::room + exact / 4 * 4;
+                shift[r] = (unsigned)exact % 4 * 8;
+            }
+        }
+    };
+    /* What unit u of a piece's first or second half adds. */
+    static __device__ __forceinline__ void unit_add(const quant_params &p,
+                                                    const unsigned char *piece,
+                                                    const lane_block &block,
+                                                    const unsigned char *rounded, int u,
                                                     float (&sum)[FEW_ROWS][M])
     {
-        const int lane = threadIdx.x % 32;
-        const unsigned char *block = piece + lane / unit<F>::units * F::nbytes;
+        const int number = (int)threadIdx.x % unit<F>::units;
         float all[FEW_ROWS][M] = {}, low[FEW_ROWS][M] = {};
-        const unit<F> w[FEW_ROWS] = {unit<F>(block, lane % unit<F>::units),
-                                     unit<F>(block + bytes, lane % unit<F>::units)};
-        few_groups<F, M, 0>::add(w, x, u, all, low);
+        const unit<F> w[FEW_ROWS] = {unit<F>(piece + block.at[0], number, block.shift[0]),
+                                     unit<F>(piece + block.at[1], number, block.shift[1])};
+        few_groups<F, M, 0>::add(w, rounded, p.rounded, u, all, low);
 #pragma unroll
         for (int r = 0; r < FEW_ROWS; r++)
 #pragma unroll
@@ -261,54 +248,76 @@ template <typename F, int M> struct few_rows {
                     sum[r][m] = __fmaf_rn(w[r].low, low[r][m], sum[r][m]);
             }
     }
-    static __device__ __forceinline__ void finish(const quant_params &p, int64_t first, int64_t row,
-                                                  float (&sum)[FEW_ROWS][M])
+    /* Half a warp adds up each row of a pair. */
+    static __device__ __forceinline__ void finish(const quant_params &p, int64_t first, int pair,
+                                                  const float (&sum)[FEW_ROWS][M])
     {
+        const int lane = (int)threadIdx.x % 32;
+        const bool upper = lane >= 16;
+        const int64_t row = 2 * (int64_t)pair + upper;
 #pragma unroll
-        for (int r = 0; r < FEW_ROWS; r++)
+        for (int m = 0; m < M; m++) {
+            float all = upper ? sum[1][m] : sum[0][m];
+            all += __shfl_xor_sync(~0u, upper ? sum[0][m] : sum[1][m], 16);
 #pragma unroll
-            for (int m = 0; m < M; m++) {
-                const float all = sum_of_warp(sum[r][m]);
-                if (threadIdx.x % 32 == 0 && row + r < p.rows && first + m < p.m)
-                    store(p.out, p.dtype, (first + m) * p.rows + row + r, all);
+            for (int k = 8; k > 0; k /= 2)
+                all += __shfl_xor_sync(~0u, all, k);
+            if (lane % 16 == 0 && row < p.rows && first + m < p.m)
+                store(p.out, p.dtype, (first + m) * p.rows + row, all);
+        }
+    }
+    /* The warp's pairs from one on, while pieces are fetched to `mine`. */
+    static __device__ __forceinline__ void multiply(const quant_params &p, pieces &next, int begin,
+                                                    const unsigned char *mine,
+                                                    const unsigned char *rounded, int64_t first)
+    {
+        const int lane = (int)threadIdx.x % 32, units = (int)(p.n / few_row<F>::elements);
+        const unsigned char *piece = mine;
+        for (int pair = begin; pair < next.pairs; pair += next.step) {
+            const lane_block block{few_pair<EVEN>(p, pair)};
+            float sum[FEW_ROWS][M] = {};
+            for (int u = lane; u - lane < units; u += 32 * lies::each) {
+                copies_wait<pieces::most - 1>();
+#pragma unroll
+                for (int k = 0; k < lies::each; k++)
+                    if (u + 32 * k < units)
+                        unit_add(p, piece + k * (lies::once / lies::each), block, rounded,
+                                 u + 32 * k, sum);
+                piece = piece == mine + (pieces::most - 1) * pieces::bytes ? mine
+                                                                           : piece + pieces::bytes;
+                __syncwarp();
+                next.fetch();
             }
+            finish(p, first, pair, sum);
+        }
     }
     static __device__ __forceinline__ void run(const quant_params &p)
     {
         extern __shared__ uint4 few_shared[];
-        using pieces = few_pieces<F>;
-        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32,
+                  begin = warp * (int)gridDim.x + (int)blockIdx.x;
         const int64_t first = (int64_t)blockIdx.y * M;
-        unsigned char *mine = (unsigned char *)few_shared + warp * FEW_STAGED,
-                      *rounded = (unsigned char *)few_shared + QUANT_WARPS * FEW_STAGED;
+        unsigned char *const mine = (unsigned char *)few_shared + warp * FEW_STAGED,
+                             *const rounded = (unsigned char *)few_shared + warps * FEW_STAGED;
         uint4 raw[4];
         few_load(p, first, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */
-        pieces next(p, mine);
+        pieces next(p, mine, begin);
         for (int i = 0; i < pieces::most; i++)
             next.fetch();
-        few_row<F> x[M];
-#pragma unroll
-        for (int m = 0; m < M; m++)
-            x[m] = few_row<F>(rounded + m * p.rounded, p.n);
         few_round<F, M>(p, first, rounded, raw);
         __syncthreads();
-        int place = 0;
-        const int64_t step = next.step, pairs = next.pairs;
-        for (int64_t pair = (int64_t)warp * gridDim.x + blockIdx.x; pair < pairs; pair += step) {
-            float sum[FEW_ROWS][M] = {};
-            for (int u = lane; u - lane < x[0].units; u += 32 * pieces::each) {
-                const unsigned char *piece = mine + place * pieces::pair;
-                copies_wait<pieces::most - 1>();
-#pragma unroll
-                for (int k = 0; k < pieces::each; k++)
-                    if (u + 32 * k < x[0].units)
-                        unit_add(piece + k * pieces::once, pieces::bytes, x, u + 32 * k, sum);
-                place = place + 1 < pieces::most ? place + 1 : 0;
-                __syncwarp();
-                next.fetch();
-            }
-            finish(p, first, pair * FEW_ROWS, sum);
-        }
+        multiply(p, next, begin, mine, rounded, first);
+    }
+};
+template <typename F, int M> struct few_rows {
+    static __device__ __forceinline__ void run(const quant_params &p)
+    {
+        if constexpr (F::nbytes % 16 == 0)
+            few_products<F, M, true>::run(p);
+        else if (M == 1 && p.row_bytes % 16 == 0) /* worth code of its own */
+            few_products<F, 1, true>::run(p);
+        else
+            few_products<F, M, false>::run(p);
     }
 };
 #endif

@@ -14,7 +14,7 @@ enum {
     FUNCTIONS
 };
 
-enum { MOST_BLOCKS = 1 << 20, MOST_TILES = 65535 };
+enum { MOST_BLOCKS = 1 << 20, MOST_TILES = 65535, FEW_MOST_ROWS = 1 << 30 };
 
 static const struct {
     int16_t block, nbytes;
@@ -66,46 +66,53 @@ static uint64_t product_scratch(const ndp_kernel *base, const ndp_call *call)
 /* How a product of few rows is launched: rows of a at a time, and blocks of threads. */
 typedef struct {
     CUfunction f;
-    uint32_t rows, blocks, tiles, shared;
+    uint32_t rows, blocks, tiles, threads, shared;
 } few_launch;
 
-/* Bytes of a row of a in shared memory: codes, and 8 bytes for each unit's part of a group of 32, which is half
- * of it in the formats with scales of 16 elements (unit.cuh). */
+/* Bytes of a row of a in shared memory: of 32 units at a time, codes, and 8 bytes for each unit's part of each of
+ * its groups of 32 (few.cuh). */
 static int64_t rounded_bytes(const quant_params *p)
 {
-    const int halves = p->format == Q2_K || p->format == Q3_K || p->format == Q6_K;
-    return p->n + (p->n / 32 * (halves ? 16 : 8) + 15) / 16 * 16;
+    const int f = p->format, pairs = f == Q2_K || f == Q3_K, quarters = f == Q6_K,
+              sixes = f == Q4_K || f == Q5_K;
+    const int64_t elements = 32 * (pairs               ? 128
+                                   : quarters || sixes ? 64
+                                                       : 32),
+                  groups = pairs      ? 8
+                           : quarters ? 4
+                           : sixes    ? 2
+                                      : 1;
+    return (p->n + elements - 1) / elements * (elements + 256 * groups);
 }
 
-/* Whether so many rows of a, beside blocks on their way, fit into shared memory: of two blocks of threads on a
- * multiprocessor, where it is more than one row. */
+/* Whether so many rows of a, beside blocks on their way to enough warps, fit into shared memory. */
 static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, few_launch *l)
 {
-    const int64_t own = 1024, all = k->dev->shared_most + own;
-    const int64_t shared = QUANT_WARPS * (int64_t)FEW_STAGED + rows * rounded_bytes(p) +
-                           16; /* words may be read whole */
-    const int64_t tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS,
-                  once = QUANT_WARPS * (int64_t)k->dev->sm_count;
-    int64_t blocks = all / (shared + own);
-    if (blocks < (rows > 1 ? 2 : 1) || tiles > MOST_TILES)
+    const int64_t room = k->dev->shared_most - rows * (int64_t)p->rounded -
+                         16, /* words may be read whole */
+        tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
+    int64_t warps = room / FEW_STAGED, blocks = k->dev->sm_count / tiles;
+    if (warps < (rows > 1 ? FEW_ROUNDING : FEW_LEAST) || tiles > MOST_TILES)
         return 0;
-    /* No more than have work: each rounds a for itself. */
-    const int64_t busy = (pairs * tiles + once - 1) / once, most = FEW_BLOCKS(rows);
-    blocks = blocks < most ? blocks : most;
-    blocks = (blocks < busy ? blocks : busy) * k->dev->sm_count / tiles;
+    blocks = blocks < 1 ? 1 : blocks < pairs ? blocks : pairs;
+    warps = warps < FEW_WARPS(rows) ? warps : FEW_WARPS(rows);
+    /* No more than have work, but for those that round. */
+    int64_t busy = (pairs + blocks - 1) / blocks;
+    busy = busy < FEW_ROUNDING ? FEW_ROUNDING : busy;
+    warps = warps < busy ? warps : busy;
     *l = (few_launch){.rows = rows,
-                      .blocks = (uint32_t)(blocks < 1       ? 1
-                                           : blocks < pairs ? blocks
-                                                            : pairs),
+                      .blocks = (uint32_t)blocks,
                       .tiles = (uint32_t)tiles,
-                      .shared = (uint32_t)shared};
+                      .threads = (uint32_t)warps * 32,
+                      .shared = (uint32_t)(warps * FEW_STAGED + rows * (int64_t)p->rounded + 16)};
     return 1;
 }
 
 /* Blocks must lie where they may be copied 16 bytes at once, and a where four elements may be read. */
 static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
 {
-    if (p->n == 0 || p->m > FEW_MOST || p->blocks % 16 || p->row_bytes % 16 || p->a % 16)
+    if (p->n == 0 || p->m > FEW_MOST || p->blocks % 16 || p->row_bytes % 2 || p->a % 16 ||
+        p->rows > FEW_MOST_ROWS || p->row_bytes > k->dev->shared_most)
         return 0;
     p->rounded = (int32_t)rounded_bytes(p);
     if (p->m > 2 && fits_few(k, p, 4, l))
@@ -131,7 +138,7 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
     if (p.rows == 0 || p.m == 0)
         return NDP_OK;
     if (choose_few(k, &p, &few))
-        return cuda_launch_2d(k, few.f, s, few.blocks, few.tiles, QUANT_THREADS, few.shared, &p);
+        return cuda_launch_2d(k, few.f, s, few.blocks, few.tiles, few.threads, few.shared, &p);
     const int many = p.m > 1;
     const int64_t tiles = many ? (p.m + QUANT_TILE - 1) / QUANT_TILE : 1,
                   row_blocks = (p.rows + QUANT_WARPS - 1) / QUANT_WARPS;

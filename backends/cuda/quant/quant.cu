@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
         const bool bad = __any_sync(~0u, !(most < INFINITY));
         for (int k = 16; k > 0; k /= 2)
             most = fmaxf(most, __shfl_xor_sync(~0u, most, k));
-        const float d = bad ? NAN : most / 127, inverse = d > 0 ? 1 / d : 0;
+        const float d = bad ? NAN : most / 127, inverse = inverse_of(d);
         const int code = code_of(x * inverse);
         int sum = code;
         for (int k = 8; k > 0; k /= 2)
@@ -165,11 +165,11 @@ extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
 template <typename F> using few_rows_1 = few_rows<F, 1>;
 template <typename F> using few_rows_2 = few_rows<F, 2>;
 template <typename F> using few_rows_4 = few_rows<F, 4>;
-#define QUANT_FEW(M)                                                           \
-    extern "C" __global__ void __launch_bounds__(QUANT_THREADS, FEW_BLOCKS(M)) \
-        product_few_##M(const __grid_constant__ quant_params p)                \
-    {                                                                          \
-        by_format<few_rows_##M>(p);                                            \
+#define QUANT_FEW(M)                                                   \
+    extern "C" __global__ void __launch_bounds__(32 * FEW_WARPS(M), 1) \
+        product_few_##M(const __grid_constant__ quant_params p)        \
+    {                                                                  \
+        by_format<few_rows_##M>(p);                                    \
     }
 QUANT_FEW(1)
 QUANT_FEW(2)

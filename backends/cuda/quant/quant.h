@@ -10,10 +10,12 @@ enum {
     QUANT_TILE = 4,   /* rows of a that one pass over b serves where there is more than one */
     FEW_MOST = 8,     /* rows of a that are few */
     FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
-    FEW_STAGED = 7168 /* bytes of them on their way to a warp */
+    FEW_LEAST = 4,    /* warps of a block of threads that takes few rows, at least */
+    FEW_ROUNDING = 8, /* those that round rows of a, however few rows of blocks there are */
+    FEW_STAGED = 9216 /* bytes of them on their way to a warp */
 };
-/* Blocks of threads that a multiprocessor runs at once, at most, where a has m rows. */
-#define FEW_BLOCKS(m) ((m) > 1 ? 2 : 3)
+/* Warps of a block of threads, of which a multiprocessor runs one at once, at most, where a has m rows. */
+#define FEW_WARPS(m) ((m) > 1 ? 16 : 24)
 
 /* Of dequantize: rows*n elements of blocks into out. Of activate: a, m rows of n elements, into
  * codes, d (each 32) and sums (each 16). Of product: out[i, r] of row i of a and row r of blocks. */

@@ -29,12 +29,17 @@ static __device__ __forceinline__ void store(uint64_t at, int32_t dtype, int64_t
         ((float *)at)[i] = x;
 }
 
+/* What elements are multiplied by to have codes: 0 where d is not finite, or so small that its inverse is not. */
+static __device__ __forceinline__ float inverse_of(float d)
+{
+    const float inverse = d > 0 ? __frcp_rn(d) : 0;
+    return inverse < INFINITY ? inverse : 0;
+}
+/* The nearest integer of |v| < 2^22, halves away from 0; of NaN, 0. A sum that is rounded towards 0 never passes an
+ * integer. */
 static __device__ __forceinline__ int code_of(float v)
 {
-    const float size = fabsf(v), kept = size < 128 ? size : 0;
-    int whole = (int)kept;
-    whole += kept - (float)whole >= 0.5f;
-    return v < 0 ? -whole : whole;
+    return __float2int_rz(__fadd_rz(v, copysignf(0.5f, v)));
 }
 
 static __device__ __forceinline__ float sum_of_warp(float sum)
