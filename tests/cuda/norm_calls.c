@@ -85,7 +85,7 @@ static int norm_trial(int number)
 }
 
 /* ---- groups, batches, weights ---- */
-enum { LAYER, RMS, GROUP, BATCH, KINDS, FEW = 6000, MOST = 1 << 17 };
+enum { LAYER, RMS, GROUP, BATCH, KINDS, GIVEN = KINDS, FEW = 6000, MOST = 1 << 17 };
 typedef struct {
     int kind, backward, ndim;
     nd_dtype dtype;
@@ -157,6 +157,7 @@ static nd_status run_group(const grouped *t, nd_device *on, int last, uint64_t s
     const nd_norm_opts o = {.size = sizeof o, .eps = 1e-5, .naxes = 1};
     grouped w = {
         .ndim = 1, .dtype = t->dtype, .shape = {t->shape[t->kind <= RMS ? t->ndim - 1 : 1]}};
+    const nd_batch_norm_opts by = {.size = sizeof by, .eps = 1e-5};
     nd_array *x = NULL, *g = NULL, *scale = NULL, *bias = NULL;
     nd_status status = random_operand(t, on, last, seed, &x);
     status = status == ND_OK ? random_operand(t, on, last, seed + 1, &g) : status;
@@ -166,6 +167,9 @@ static nd_status run_group(const grouped *t, nd_device *on, int last, uint64_t s
         status = nd_layer_norm_grad(g, x, scale, &o, &r[0], &r[1], &r[2]);
     else if (status == ND_OK && t->kind == RMS)
         status = nd_rms_norm_grad(g, x, scale, &o, &r[0], &r[1]);
+    else if (status == ND_OK && t->kind == GIVEN) /* numbers from 1 to 5 */
+        status = nd_batch_norm(x, below(2) ? scale : NULL, below(2) ? bias : NULL, bias, scale, &by,
+                               &r[0]);
     else if (status == ND_OK && t->backward)
         status = t->kind == GROUP
                      ? nd_group_norm_grad(g, x, t->groups, scale, &o, &r[0], &r[1], &r[2])
@@ -192,12 +196,15 @@ static double apart(const nd_array *a, const nd_array *b)
     return worst / most;
 }
 
-static int group_trial(int number)
+/* given: a batch whose statistics the call is told. */
+static int group_trial(int number, int given)
 {
     grouped t;
-    random_group(&t, number);
+    random_group(&t, given ? KINDS * number + BATCH : number);
+    t.kind = given ? GIVEN : t.kind;
+    t.backward = given ? 0 : t.backward;
     const uint64_t seed = 1 + (uint64_t)below(1 << 30);
-    const int last = t.kind == BATCH && t.ndim > 2 && below(2);
+    const int last = t.kind >= BATCH && t.ndim > 2 && below(2);
     const double bound = t.dtype == ND_BF16 ? 0x1p-6 : t.dtype == ND_F16 ? 0x1p-9 : 0x1p-18;
     nd_array *r[3] = {NULL}, *want[3] = {NULL};
     nd_status status = run_group(&t, dev, last, seed, r);
@@ -230,7 +237,7 @@ static int look(void)
     for (int i = 0; i < trials / 2; i++)
         norms += norm_trial(i);
     for (int i = 0; i < trials; i++)
-        groups += group_trial(i);
+        groups += group_trial(i, 0) + group_trial(i, 1);
     printf("norms: %d\ngroups: %d\n", norms, groups);
     return 0;
 }
@@ -240,7 +247,7 @@ static void expect(void)
 {
     char all[2][24];
     snprintf(all[0], sizeof all[0], "norms: %d\n", trials / 2);
-    snprintf(all[1], sizeof all[1], "groups: %d\n", trials);
+    snprintf(all[1], sizeof all[1], "groups: %d\n", 2 * trials);
     if (!has_text(answer, all[0], "gradients of norms are what their definitions say") ||
         !has_text(answer, all[1], "norms with weights are what they are on the CPU"))
         diag("%s", answer);

@@ -16,6 +16,9 @@ enum {
     CONV_PLANES,
     CONV_BESIDE_THREE,
     CONV_BESIDE_THREE_TWO,
+    CONV_BESIDE_SQUARE,
+    CONV_BESIDE_SQUARE_TWO,
+    CONV_BESIDE_MET_SQUARE,
     CONV_BESIDE_ANY,
     CONV_BESIDE_MET,
     CONV_FINISH,
@@ -25,7 +28,8 @@ enum {
     CONV_FOLD = CONV_UNFOLD + 4, /* four, likewise */
     CONV_RUNS = CONV_FOLD + 4,
     CONV_PAIRS,
-    CONV_SPREAD
+    CONV_SPREAD,
+    CONV_SHORT
 };
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
@@ -35,6 +39,7 @@ typedef struct {
     int64_t co, ci;          /* channels of a group */
     int64_t k, part;         /* terms of a sum; of a split */
     int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
+    int32_t is_short;        /* the weight's gradient by a kernel for windows of few elements */
 } conv_plan;
 
 static inline int conv_has_two_axes(const conv_plan *q, const ndp_conv *c)
@@ -71,6 +76,13 @@ void cuda_conv_turn_around(cuda_convolving *);
 int cuda_conv_is_grouped(conv_plan *, const ndp_call *, const ndp_dev *);
 int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
                               cuda_convolving *);
+
+/* ---- short.c: the weight's gradient of windows of few elements, in f32 ---- */
+
+/* Whether a kernel of ours for them computes the call; sets the parts of its sums. */
+int cuda_conv_is_short(conv_plan *, const ndp_call *, const ndp_dev *);
+int32_t cuda_conv_short_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
+                            cuda_convolving *);
 
 /* ---- few.c: groups of few channels ---- */
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * batch_norm: rows whose mean and variance are given, so that one pass over them is all. A unit of work is a
+ * piece of one row, or lines of rows that lie side by side. Computed in double, whatever the layout. */
+#include <math.h>
+#include <string.h>
+#include "norm/plan.h"
+#include "norm/single_rows.h"
+
+enum { PIECE = 1 << 14 }; /* elements of a unit */
+
+typedef struct {
+    const norm_plan *p;
+    const cpu_single_table *single;
+    int64_t piece, pieces; /* elements, or lines, of a unit; units of a row or of a tile */
+} plan;
+
+/* (x - mean)*by + bias */
+typedef struct {
+    double mean, by, bias;
+} affine;
+
+static double number(const norm_plan *p, int o, const int64_t *offset, int wide, double absent)
+{
+    double x = absent;
+    const int dtype = !wide ? p->dtype : p->precise ? CPU_NORM_F64 : CPU_NORM_F32;
+    if (p->base[o])
+        p->loops->load[dtype](&x, p->base[o] + offset[o], 0, 1);
+    return x;
+}
+
+/* Of the row at those offsets. */
+static affine affine_of(const norm_plan *p, const int64_t *offset)
+{
+    const double variance = number(p, VARIANCE, offset, 1, 0);
+    return (affine){.mean = number(p, MEAN, offset, 1, 0),
+                    .by = number(p, SCALE, offset, 0, 1) / sqrt(variance + p->eps),
+                    .bias = number(p, BIAS, offset, 0, -0.0)}; /* neutral in every bit */
+}
+
+/* Whether m elements lie dense in both operands, and are of single precision or below. */
+static int is_dense(const norm_plan *p, const int64_t step[2])
+{
+    const int64_t bytes = cpu_single_bytes(p->dtype, 1);
+    return !p->precise && step[IN] == bytes && step[OUT] == bytes;
+}
+
+/* ---- rows one by one ---- */
+static void dense_run(const plan *q, const char *in, char *out, int64_t n, const affine *a)
+{
+    const norm_plan *p = q->p;
+    float x[CPU_SINGLE_BLOCK], y[CPU_SINGLE_BLOCK];
+    CPU_SINGLE_EACH(n, CPU_SINGLE_BLOCK, i, m)
+    {
+        const int64_t at = cpu_single_bytes(p->dtype, i);
+        float *to = cpu_single_place(p->dtype, out + at, y);
+        q->single->affine[cpu_single_rounding(p->dtype)](
+            to, cpu_single_read(q->single, p->dtype, in + at, m, x), m, a->mean, a->by, a->bias);
+        cpu_single_write(q->single, p->dtype, out + at, to, m);
+    }
+}
+
+static void run_of(const norm_plan *p, const char *in, char *out, const int64_t step[2], int64_t n,
+                   const affine *a)
+{
+    double x[CPU_SINGLE_BLOCK];
+    CPU_SINGLE_EACH(n, CPU_SINGLE_BLOCK, i, m)
+    {
+        p->loops->load[p->dtype](x, in + i * step[IN], step[IN], m);
+        p->loops->affine(x, m, a->mean, 0, a->by, NULL, NULL);
+        for (int64_t j = 0; j < m; j++)
+            x[j] += a->bias;
+        p->loops->store[p->dtype](out + i * step[OUT], step[OUT], x, m);
+    }
+}
+
+static void rows(void *ctx, int64_t begin, int64_t end)
+{
+    const plan *q = ctx;
+    const norm_plan *p = q->p;
+    const int64_t step[2] = {cpu_walk_inner(&p->line, IN), cpu_walk_inner(&p->line, OUT)};
+    const int dense = is_dense(p, step);
+    for (int64_t u = begin; u < end; u++) {
+        const int64_t first = u % q->pieces * q->piece, rest = p->n - first;
+        const int64_t n = rest < q->piece ? rest : q->piece;
+        cpu_place row, at;
+        cpu_place_seek(&row, &p->rows, u / q->pieces);
+        cpu_place_seek(&at, &p->line, first);
+        const affine a = affine_of(p, row.offset);
+        for (int64_t i = 0, m; i < n; i += m, cpu_place_step(&at, m)) {
+            const int64_t room = cpu_place_room(&at);
+            const char *in = p->base[IN] + row.offset[IN] + at.offset[IN];
+            char *out = p->base[OUT] + row.offset[OUT] + at.offset[OUT];
+            m = room < n - i ? room : n - i;
+            if (dense)
+                dense_run(q, in, out, m, &a);
+            else
+                run_of(p, in, out, step, m, &a);
+        }
+    }
+}
+
+/* ---- rows side by side ---- */
+typedef struct {
+    double mean[CPU_NORM_WIDE], by[CPU_NORM_WIDE], bias[CPU_NORM_WIDE], none[CPU_NORM_WIDE],
+        x[CPU_NORM_WIDE];
+    float line[CPU_NORM_WIDE], made[CPU_NORM_WIDE];
+} tile;
+
+static void find_affines(const norm_plan *p, cpu_place row, int64_t m, tile *t)
+{
+    for (int64_t j = 0; j < m; j++, cpu_place_step(&row, 1)) {
+        const affine a = affine_of(p, row.offset);
+        t->mean[j] = a.mean;
+        t->by[j] = a.by;
+        t->bias[j] = a.bias;
+    }
+}
+
+static void dense_line(const plan *q, tile *t, const char *in, char *out, int64_t m)
+{
+    const int dtype = q->p->dtype;
+    float *to = cpu_single_place(dtype, out, t->made);
+    q->single->affine_line[cpu_single_rounding(dtype)](
+        to, cpu_single_read(q->single, dtype, in, m, t->line), m, t->mean, t->by, t->bias);
+    cpu_single_write(q->single, dtype, out, to, m);
+}
+
+static void line_of(const norm_plan *p, tile *t, const char *in, char *out, const int64_t step[2],
+                    int64_t m)
+{
+    p->loops->load[p->dtype](t->x, in, step[IN], m);
+    p->loops->affine_columns(t->x, t->mean, t->none, t->by, 1, -0.0, m);
+    for (int64_t j = 0; j < m; j++)
+        t->x[j] += t->bias[j];
+    p->loops->store[p->dtype](out, step[OUT], t->x, m);
+}
+
+static void tiles(void *ctx, int64_t begin, int64_t end)
+{
+    const plan *q = ctx;
+    const norm_plan *p = q->p;
+    const int64_t step[2] = {cpu_walk_inner(&p->rows, IN), cpu_walk_inner(&p->rows, OUT)};
+    const int dense = is_dense(p, step);
+    int64_t known = -1, m = 0;
+    cpu_place row, at;
+    tile t;
+    memset(t.none, 0, sizeof t.none);
+    for (int64_t u = begin; u < end; u++) {
+        const int64_t first = u % q->pieces * q->piece, rest = p->n - first;
+        const int64_t n = rest < q->piece ? rest : q->piece;
+        if (u / q->pieces != known) {
+            known = u / q->pieces;
+            (void)cpu_norm_seek_tile(&p->rows, p->tiles, p->across, known, &row, &m);
+            find_affines(p, row, m, &t);
+        }
+        cpu_place_seek(&at, &p->line, first);
+        for (int64_t i = 0; i < n; i++, cpu_place_step(&at, 1)) {
+            const char *in = p->base[IN] + row.offset[IN] + at.offset[IN];
+            char *out = p->base[OUT] + row.offset[OUT] + at.offset[OUT];
+            if (dense)
+                dense_line(q, &t, in, out, m);
+            else
+                line_of(p, &t, in, out, step, m);
+        }
+    }
+}
+
+void cpu_norm_given(const norm_plan *made)
+{
+    norm_plan p = *made;
+    plan q = {.p = &p, .single = CPU_ISA_PICK(cpu_single_loops)};
+    int64_t units = p.rows.size, width = 1;
+    if (p.tiles) {
+        const int64_t inner = p.rows.shape[p.rows.ndim - 1];
+        width = p.across = inner < CPU_NORM_WIDE ? inner : CPU_NORM_WIDE;
+        p.tiles = (inner + p.across - 1) / p.across;
+        units = p.rows.size / inner * p.tiles;
+    }
+    q.piece = PIECE / width > 1 ? PIECE / width : 1;
+    q.pieces = (p.n + q.piece - 1) / q.piece;
+    const int64_t each = (p.n < q.piece ? p.n : q.piece) * width;
+    cpu_parallel(units * q.pieces, PIECE / each > 1 ? PIECE / each : 1, p.tiles ? tiles : rows, &q);
+}
