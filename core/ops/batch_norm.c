@@ -217,8 +217,10 @@ static void by_running_grads(nd_steps *s, const batching *p, const nd_array *g, 
         r[0] = nd__step_cast(s, r[0], p->dtype);
     }
     if (out[1]) {
-        nd_array *d = nd__step2(s, ND_OP_subtract, nd__step_cast(s, a, p->wide), beside(s, p, mean));
-        r[1] = nd__step2(s, ND_OP_multiply, g, nd__step2(s, ND_OP_multiply, d, beside(s, p, inverse)));
+        nd_array *d =
+            nd__step2(s, ND_OP_subtract, nd__step_cast(s, a, p->wide), beside(s, p, mean));
+        r[1] =
+            nd__step2(s, ND_OP_multiply, g, nd__step2(s, ND_OP_multiply, d, beside(s, p, inverse)));
         r[1] = nd__step_cast(s, nd__step_sum(s, r[1], p->axes, 0), p->dtype);
     }
     if (out[2])

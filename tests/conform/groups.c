@@ -9,7 +9,7 @@ typedef struct {
     int kind;
     nd_op op;
     nd_dtype dtype;
-    mirror x, g, scale, bias, given[2]; /* given: mean, and what the variance is the size of */
+    mirror x, g, scale, bias, given[2];   /* given: mean, and what the variance is the size of */
     int64_t rows, count, weights, groups; /* rows of count elements */
     int64_t *row, *weight;                /* of each element in C order */
     long double *mean, *sizes, *factor;   /* of each row; sizes: the mean of |x| */

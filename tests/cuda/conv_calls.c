@@ -186,7 +186,7 @@ static void show(const trial *t)
 /* The weight's gradient of a first layer: windows of few elements, and many of them. */
 static void short_trial(trial *t)
 {
-    *t = (trial){.kind = WEIGHT, .lead = 1, .dtype = ND_F32, .n = 2, .co = 61, .ci = 3};
+    *t = (trial){.kind = WEIGHT, .lead = 1, .dtype = ND_F32, .n = 3, .co = 61, .ci = 3};
     t->o.groups = 1;
     for (int d = 0; d < 3; d++)
         t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;

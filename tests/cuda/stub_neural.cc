@@ -6,6 +6,7 @@
 #pragma GCC optimize("O1")
 #include "tests/cuda/emulate_wide.h"
 #include <ndock/plugin.h>
+#include "neural/batch_norm.h"
 #include "neural/flash_grad.cuh"
 #include "neural/flash_join.cuh"
 #define GROUP_SHARED(name) unsigned char *const name = (unsigned char *)warp_shared

@@ -3,6 +3,7 @@
  * piece of one row, or lines of rows that lie side by side. Computed in double, whatever the layout. */
 #include <math.h>
 #include <string.h>
+#include "copy/copy.h"
 #include "norm/plan.h"
 #include "norm/single_rows.h"
 
@@ -11,7 +12,8 @@ enum { PIECE = 1 << 14 }; /* elements of a unit */
 typedef struct {
     const norm_plan *p;
     const cpu_single_table *single;
-    int64_t piece, pieces; /* elements, or lines, of a unit; units of a row or of a tile */
+    const cpu_copy_loops *around; /* of the caches, where the result exceeds them; else NULL */
+    int64_t piece, pieces;        /* elements, or lines, of a unit; units of a row or of a tile */
 } plan;
 
 /* (x - mean)*by + bias */
@@ -44,6 +46,26 @@ static int is_dense(const norm_plan *p, const int64_t step[2])
     return !p->precise && step[IN] == bytes && step[OUT] == bytes;
 }
 
+/* Where m results are made, and how they get to `to` from there. */
+static float *place(const plan *q, char *to, float *buffer)
+{
+    return q->around ? buffer : cpu_single_place(q->p->dtype, to, buffer);
+}
+
+static void write(const plan *q, char *to, const float *made, int64_t m)
+{
+    uint16_t narrow[CPU_SINGLE_BLOCK];
+    const int dtype = q->p->dtype;
+    if (!q->around) {
+        cpu_single_write(q->single, dtype, to, made, m);
+        return;
+    }
+    if (dtype != CPU_NORM_F32)
+        cpu_single_write(q->single, dtype, (char *)narrow, made, m);
+    q->around->stream(to, dtype == CPU_NORM_F32 ? (const char *)made : (const char *)narrow,
+                      cpu_single_bytes(dtype, m));
+}
+
 /* ---- rows one by one ---- */
 static void dense_run(const plan *q, const char *in, char *out, int64_t n, const affine *a)
 {
@@ -52,10 +74,10 @@ static void dense_run(const plan *q, const char *in, char *out, int64_t n, const
     CPU_SINGLE_EACH(n, CPU_SINGLE_BLOCK, i, m)
     {
         const int64_t at = cpu_single_bytes(p->dtype, i);
-        float *to = cpu_single_place(p->dtype, out + at, y);
+        float *to = place(q, out + at, y);
         q->single->affine[cpu_single_rounding(p->dtype)](
             to, cpu_single_read(q->single, p->dtype, in + at, m, x), m, a->mean, a->by, a->bias);
-        cpu_single_write(q->single, p->dtype, out + at, to, m);
+        write(q, out + at, to, m);
     }
 }
 
@@ -97,6 +119,8 @@ static void rows(void *ctx, int64_t begin, int64_t end)
                 run_of(p, in, out, step, m, &a);
         }
     }
+    if (q->around)
+        q->around->fence();
 }
 
 /* ---- rows side by side ---- */
@@ -119,10 +143,10 @@ static void find_affines(const norm_plan *p, cpu_place row, int64_t m, tile *t)
 static void dense_line(const plan *q, tile *t, const char *in, char *out, int64_t m)
 {
     const int dtype = q->p->dtype;
-    float *to = cpu_single_place(dtype, out, t->made);
+    float *to = place(q, out, t->made);
     q->single->affine_line[cpu_single_rounding(dtype)](
         to, cpu_single_read(q->single, dtype, in, m, t->line), m, t->mean, t->by, t->bias);
-    cpu_single_write(q->single, dtype, out, to, m);
+    write(q, out, to, m);
 }
 
 static void line_of(const norm_plan *p, tile *t, const char *in, char *out, const int64_t step[2],
@@ -163,6 +187,20 @@ static void tiles(void *ctx, int64_t begin, int64_t end)
                 line_of(p, &t, in, out, step, m);
         }
     }
+    if (q->around)
+        q->around->fence();
+}
+
+/* Whether the result is written around the caches: it exceeds them, and its dense runs are whole lines of
+ * memory, or long. */
+static int is_streamed(const norm_plan *p)
+{
+    enum { LINE = 64, LONG = 1024 };
+    const cpu_walk *along = p->tiles ? &p->rows : &p->line;
+    const int64_t bytes = cpu_single_bytes(p->dtype, 1), all = p->rows.size * p->n * bytes;
+    const int64_t run = along->shape[along->ndim - 1] * bytes;
+    return !p->precise && all >= CPU_COPY_STREAM_BYTES && cpu_walk_inner(along, OUT) == bytes &&
+           (run >= LONG || (run % LINE == 0 && (uintptr_t)p->base[OUT] % LINE == 0));
 }
 
 void cpu_norm_given(const norm_plan *made)
@@ -170,6 +208,7 @@ void cpu_norm_given(const norm_plan *made)
     norm_plan p = *made;
     plan q = {.p = &p, .single = CPU_ISA_PICK(cpu_single_loops)};
     int64_t units = p.rows.size, width = 1;
+    q.around = is_streamed(&p) ? cpu_copy_level() : NULL;
     if (p.tiles) {
         const int64_t inner = p.rows.shape[p.rows.ndim - 1];
         width = p.across = inner < CPU_NORM_WIDE ? inner : CPU_NORM_WIDE;

@@ -54,9 +54,7 @@ static void find_views(const ndp_call *call, const ndp_view *view[OPERANDS])
     view[SCALE] = params->has_scale ? &call->in[given ? 3 : 1] : NULL;
     view[BIAS] = params->has_bias ? &call->in[call->n_in - 1] : NULL;
     for (uint32_t i = 0; i < 2; i++)
-        view[MEAN + i] = given                ? &call->in[i + 1]
-                         : i + 1 < call->n_out ? &call->out[i + 1]
-                                               : NULL;
+        view[MEAN + i] = given ? &call->in[i + 1] : i + 1 < call->n_out ? &call->out[i + 1] : NULL;
 }
 
 static void plan_make(norm_plan *p, const ndp_call *call, const ndp_view *view[OPERANDS])

@@ -239,8 +239,7 @@ static int32_t run_own(const cuda_kernel *k, ndp_stream *s, const conv_plan *q, 
     int32_t status = need(call, r, own_scratch(q));
     p->partial = r->at;
     if (status == NDP_OK)
-        status =
-            q->grouped ? cuda_conv_grouped_run(k, s, q, p) : cuda_conv_short_run(k, s, q, p);
+        status = q->grouped ? cuda_conv_grouped_run(k, s, q, p) : cuda_conv_short_run(k, s, q, p);
     return status == NDP_OK && q->kind == CONV_WEIGHT ? add_up(k, s, q, p, r->at, q->splits)
                                                       : status;
 }

@@ -197,7 +197,7 @@ static beside_way way_beside(const conv_plan *q, const cuda_convolving *p, const
             return (beside_way){step == 1 ? CONV_BESIDE_THREE : CONV_BESIDE_THREE_TWO, CONV_ACROSS,
                                 1, turned};
     } else if (square && step == 2 && p->before[1] & 1 && p->before[2] & 1) {
-        return (beside_way){CONV_BESIDE_MET_SQUARE, 2 * CONV_PAIRS, 2, 0};
+        return (beside_way){CONV_BESIDE_MET_SQUARE, 2 * CONV_MET_PAIRS, 2, 0};
     }
     return (beside_way){q->kind == CONV_INPUT && near ? CONV_BESIDE_MET : CONV_BESIDE_ANY, 1, 0, 0};
 }

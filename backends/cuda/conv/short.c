@@ -4,9 +4,9 @@
 #include "conv/plan.h"
 
 enum {
-    FEWEST_COLUMNS = 81,     /* below which lanes are idle */
-    FEWEST_TERMS = 1 << 13,  /* of the sums */
-    BLOCKS = 2               /* of a processor */
+    FEWEST_COLUMNS = 81,    /* below which lanes are idle */
+    FEWEST_TERMS = 1 << 13, /* of the sums */
+    BLOCKS = 2              /* of a processor */
 };
 
 int cuda_conv_is_short(conv_plan *q, const ndp_call *call, const ndp_dev *dev)

@@ -7,7 +7,7 @@
 #include "conv/conv.cuh"
 
 enum {
-    SHORT_LANES = 32,                            /* columns side by side, of a warp */
+    SHORT_LANES = 32,                                 /* columns side by side, of a warp */
     SHORT_MADE = CONV_SHORT_ROWS * 32 / CONV_THREADS, /* channels of a warp */
     SHORT_LOADERS = CONV_THREADS / CONV_DEPTH,
     SHORT_FIRST = CONV_SHORT_ROWS / SHORT_LOADERS, /* elements of the grid that a thread fetches */
@@ -43,7 +43,8 @@ WINDOW_FN void short_fetch(const cuda_convolving &p, const short_tap *tap, int64
     const bool inside = k < end;
     const conv_place at = conv_split(inside ? k : 0, p.by_grid);
     const T *grid = (const T *)p.grid + conv_offset(p.grid_stride, at.outer, 0, at.at);
-    const int32_t h = at.at[1] * p.stride[1] - p.before[1], w = at.at[2] * p.stride[2] - p.before[2];
+    const int32_t h = at.at[1] * p.stride[1] - p.before[1],
+                  w = at.at[2] * p.stride[2] - p.before[2];
     const int32_t here[3] = {0, h, w};
     const T *image = (const T *)p.image + conv_offset(p.image_stride, at.outer, 0, here);
 #pragma unroll
@@ -65,11 +66,13 @@ WINDOW_FN void short_fetch(const cuda_convolving &p, const short_tap *tap, int64
 template <class T, class C, int EACH> WINDOW_FN void short_gradient(const cuda_convolving &p)
 {
     enum { COLUMNS = EACH * SHORT_LANES, PITCH = COLUMNS + 1 };
-    __shared__ alignas(32) C grid[CONV_DEPTH][SHORT_PITCH];
+    alignas(16) __shared__ C grid[CONV_DEPTH][SHORT_PITCH];
     __shared__ C window[CONV_DEPTH][PITCH];
     __shared__ short_tap tap[COLUMNS];
-    const int32_t lane = (int32_t)threadIdx.x % SHORT_LANES, warp = (int32_t)threadIdx.x / SHORT_LANES;
-    const int32_t term = (int32_t)threadIdx.x % CONV_DEPTH, first = (int32_t)threadIdx.x / CONV_DEPTH;
+    const int32_t lane = (int32_t)threadIdx.x % SHORT_LANES,
+                  warp = (int32_t)threadIdx.x / SHORT_LANES;
+    const int32_t term = (int32_t)threadIdx.x % CONV_DEPTH,
+                  first = (int32_t)threadIdx.x / CONV_DEPTH;
     const int64_t m = (int64_t)blockIdx.y * CONV_SHORT_ROWS, begin = blockIdx.x * p.part;
     const int64_t end = begin + p.part < p.k ? begin + p.part : p.k;
     short_chunk<C, EACH> next;

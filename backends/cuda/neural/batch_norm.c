@@ -161,7 +161,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     for (int way = 0; way < WAYS && status == NDP_OK; way++) {
         char name[32];
         snprintf(name, sizeof name, "batch_norm_%s_%s", names[way], type);
-        status = cuda_function(k->dev, cuda_module_of("batch_norm", dtype), name, &k->function[way]);
+        status =
+            cuda_function(k->dev, cuda_module_of("batch_norm", dtype), name, &k->function[way]);
     }
     return status;
 }
@@ -170,7 +171,8 @@ int32_t cuda_batch_norm_find(ndp_dev *dev, const ndp_call *like, const ndp_kerne
                              size_t n)
 {
     const int32_t dtype = like->in[0].dtype, wide = dtype == NDP_F64 ? NDP_F64 : NDP_F32;
-    int same = like->out[0].dtype == dtype && like->n_in >= 3 && like->in[0].ndim <= BATCH_NORM_NDIM;
+    int same =
+        like->out[0].dtype == dtype && like->n_in >= 3 && like->in[0].ndim <= BATCH_NORM_NDIM;
     for (uint32_t i = 1; i < like->n_in; i++)
         same &= like->in[i].dtype == (i < 3 ? wide : dtype);
     if (!same || !(cuda_domain_dtypes(like->op) >> dtype & 1))

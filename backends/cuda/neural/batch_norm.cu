@@ -17,9 +17,7 @@ template <class C> NEURAL_FN C batch_norm_ratio(C scale, double variance, double
 template <class T> struct batch_norm_affine {
     typedef typename neural_computed<T>::type C;
     C mean, by, bias;
-    __device__ __forceinline__ batch_norm_affine()
-    {
-    }
+    __device__ __forceinline__ batch_norm_affine() {}
     __device__ __forceinline__ batch_norm_affine(const batch_norm_params &p,
                                                  const int64_t (&at)[BATCH_NORM_OF])
     {
@@ -126,7 +124,8 @@ template <class T, int V> NEURAL_FN void batch_norm_parts(const batch_norm_param
 template <class T, int V> NEURAL_FN void batch_norm_columns(const batch_norm_params &p)
 {
     typedef typename neural_computed<T>::type C;
-    const uint64_t first = (uint64_t)blockIdx.x * BATCH_NORM_THREADS + threadIdx.x, end = p.size / V;
+    const uint64_t first = (uint64_t)blockIdx.x * BATCH_NORM_THREADS + threadIdx.x,
+                   end = p.size / V;
     batch_norm_affine<T> a[V];
     if (first >= p.threads || first >= end)
         return;
@@ -170,11 +169,11 @@ typedef BATCH_NORM_DTYPE(CUDA_DTYPE) batch_norm_element;
 enum { BATCH_NORM_V = 16 / sizeof(batch_norm_element) };
 #define BATCH_NORM_NAME_(name, dtype) batch_norm_##name##_##dtype
 #define BATCH_NORM_NAME(name, dtype) BATCH_NORM_NAME_(name, dtype)
-#define BATCH_NORM_KERNEL(name, ...)                                             \
-    extern "C" __global__ void __launch_bounds__(BATCH_NORM_THREADS)             \
+#define BATCH_NORM_KERNEL(name, ...)                                                   \
+    extern "C" __global__ void __launch_bounds__(BATCH_NORM_THREADS)                   \
         BATCH_NORM_NAME(name, CUDA_DTYPE)(const __grid_constant__ batch_norm_params p) \
-    {                                                                            \
-        __VA_ARGS__(p);                                                          \
+    {                                                                                  \
+        __VA_ARGS__(p);                                                                \
     }
 BATCH_NORM_KERNEL(whole, batch_norm_whole<batch_norm_element, BATCH_NORM_V>)
 BATCH_NORM_KERNEL(parts, batch_norm_parts<batch_norm_element, BATCH_NORM_V>)
