@@ -101,7 +101,7 @@ static void random_trial(trial *t, int kind)
         if (d >= t->lead && point)
             point_axis(t, d);
         else if (d >= t->lead)
-            random_axis(t, d, three);
+            random_axis(t, d, d == 1 && beside && round % 2 == 0 ? 0 : three);
     }
     if (kind == WEIGHT && below(3) == 0 && !beside) /* long sums are cut */
         t->n = 40;
