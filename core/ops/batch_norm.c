@@ -2,7 +2,6 @@
  * Normalisation of batches, by their own statistics or by the running ones. */
 #include <ndock/normalization.h>
 #include "core/ops/neural.h"
-#include "core/ops/window.h"
 
 typedef struct {
     const char *name;
@@ -89,19 +88,6 @@ static nd_array *inverse_deviation(nd_steps *s, const batching *p, const nd_arra
     return nd__step1(s, ND_OP_reciprocal, v);
 }
 
-/* A new array of a's shape, with channels last where a has. */
-static nd_array *new_like(nd_steps *s, const batching *p, const nd_array *a)
-{
-    const int last = nd__window_has_last(a, 1);
-    int64_t shape[ND_MAX_NDIM];
-    int order[ND_MAX_NDIM];
-    for (int d = 0; d < p->ndim; d++) {
-        order[d] = !last || d == 0 ? d : d == 1 ? p->ndim - 1 : d - 1;
-        shape[order[d]] = a->shape[d];
-    }
-    return nd__step_permute(s, nd__step_new(s, a, p->dtype, p->ndim, shape), order);
-}
-
 /* A number of each channel, broadcast to the shape of a with the axis of the channels first. */
 static nd_array *for_each(nd_steps *s, const batching *p, const nd_array *w, nd_dtype dtype,
                           const nd_array *like)
@@ -120,7 +106,7 @@ static nd_array *by_running(nd_steps *s, const batching *p, const nd_array *a,
                              .has_scale = weights[0] != NULL,
                              .has_bias = weights[1] != NULL};
     const nd_array *in[5];
-    nd_array *r = new_like(s, p, a), *to = nd__step_permute(s, r, p->order);
+    nd_array *r = nd__step_like(s, a, p->dtype), *to = nd__step_permute(s, r, p->order);
     int n_in = 1;
     in[0] = nd__step_permute(s, nd__step_cast(s, a, p->dtype), p->order);
     for (int i = 0; i < 2; i++)

@@ -250,6 +250,18 @@ def difference(f, x, g, step=1e-6):
     return r
 
 
+@cases(*DEVICES)
+def test_channels_last(device):
+    """Results of norms of batches and instances lie as their operand does."""
+    x = nd.permute_dims(nd.asarray(np.random.default_rng(15).normal(size=(2, 5, 6, 8)), device=device), (0, 3, 1, 2))
+    m, v = (nd.asarray(np.full(8, a), device=device) for a in (0.5, 2.0))
+    x64 = np.asarray(nd.asarray(x, device="cpu"))
+    for got, want in ((nd.nn.batch_norm(x, m, v), (x64 - 0.5) / np.sqrt(2 + 1e-5)), (nd.nn.batch_norm(x, None, None, training=True), normal(x64, (0, 2, 3), 1e-5)),
+                      (nd.nn.instance_norm(x), normal(x64, (2, 3), 1e-5))):
+        assert got.strides == x.strides, (got.strides, x.strides)
+        near(got, want, "float64")
+
+
 def test_gradients_by_differences():
     rng = np.random.default_rng(7)
     x, g, w = rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 3, 4)), rng.normal(size=4)
