@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A libcudnn.so.9 that only pretends: convolutions by their definition, in double precision, on memory
  * of the host, from descriptors of the backend API as the plug-in made them; what is not finished, or of
- * another kind than it should be, is refused. Heuristics name first a Winograd engine, which is to be chosen for
- * many channels of f32 in windows of three by three alone, a nondeterministic and a tensor-core engine, which are not
- * to be chosen for f32, and one that cannot be planned; the one that
+ * another kind than it should be, is refused. Heuristics name first a Winograd, a nondeterministic and a
+ * tensor-core engine, which are not to be chosen for f32, and one that cannot be planned; the one that
  * computes comes last, with three axes by the fallback alone, and not at all with groups and three axes. */
 #include <cuda.h>
 #include <stdlib.h>
@@ -35,7 +34,6 @@ typedef struct {
 } layout;
 
 int stub_convolutions; /* how many were computed */
-int stub_transforms;   /* of those, by the Winograd engine */
 static int handles;
 
 size_t cudnnGetVersion(void)
@@ -320,24 +318,15 @@ static int convolve(const layout *const d[3], const layout *conv, void *const da
     return 0;
 }
 
-/* Windows of three by three of many channels in f32. */
-static int suits_transforms(const layout d[3])
-{
-    return d[0].type == CUDNN_F32 && d[0].n == 4 && d[1].extent[0] >= 64 && d[1].extent[1] >= 64 &&
-           d[1].extent[2] == 3 && d[1].extent[3] == 3;
-}
-
 int cudnnBackendExecute(void *handle, void *plan, void *pack)
 {
     const node *p = plan, *v = pack;
     void *const *at = find(v, CUDNN_PACK_POINTERS), *const *work = find(v, CUDNN_PACK_WORK);
     layout d[3], conv;
     if (handle != &handles || !p->finished || !v->finished || !at || !*work ||
-        !read_graph(p->graph, d, &conv) || p->engine == NONDETERMINISTIC ||
-        (p->engine == TENSOR && d[0].type == CUDNN_F32) ||
-        (p->engine == WINOGRAD && !suits_transforms(d)))
+        !read_graph(p->graph, d, &conv) || p->engine == WINOGRAD || p->engine == NONDETERMINISTIC ||
+        (p->engine == TENSOR && d[0].type == CUDNN_F32))
         return BAD;
-    stub_transforms += p->engine == WINOGRAD;
     const int kind = operation_of(p->graph)->kind;
     const layout *const all[3] = {&d[0], &d[1], &d[2]};
     memset(*work, 0xff, WORK);

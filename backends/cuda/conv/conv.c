@@ -7,9 +7,8 @@
 #include "conv/pointwise.h"
 #include "conv/unfolded.h"
 
-enum { WHOLE = 8 };        /* channels of narrow numbers that tensor cores take at once */
-enum { TRANSFORMED = 64 }; /* channels from which on transforms of windows pay off */
-enum { FEW = 4 };          /* channels of a group on either side, below which there is no product */
+enum { WHOLE = 8 }; /* channels of narrow numbers that tensor cores take at once */
+enum { FEW = 4 };   /* channels of a group on either side, below which there is no product */
 
 static int64_t product(const int64_t v[3])
 {
@@ -70,20 +69,6 @@ static int is_aligned(const ndp_view *v)
     return cuda_ptr(v) % 16 == 0;
 }
 
-/* Windows of three by three, a step apart, of many channels in f32: the only ones for which Fourier's and
- * Winograd's transforms may be taken. Their errors are relative to the elements near a window, not to its
- * own alone, and stay below the bound of op.def where these are of one size (bench/conv_engines.py). */
-static int may_transform(const conv_plan *q, const ndp_call *call)
-{
-    const ndp_conv *c = call->params;
-    int fits = q->made->dtype == NDP_F32 && !(call->mode & NDP_MODE_FAST_MATH) && c->groups == 1 &&
-               conv_has_two_axes(q, c) && q->co >= TRANSFORMED && q->ci >= TRANSFORMED;
-    for (int d = 1; d < 3; d++)
-        fits = fits && q->weight->shape[2 + d] == 3 && c->stride[d] == 1 && c->dilation[d] == 1;
-    return fits;
-}
-
-/* 2: by transforms. */
 static int cudnn_takes(ndp_dev *dev, const conv_plan *q, const ndp_call *call, cudnn_key *key,
                        uint64_t *nbytes)
 {
@@ -92,25 +77,9 @@ static int cudnn_takes(ndp_dev *dev, const conv_plan *q, const ndp_call *call, c
     if (((const ndp_conv *)call->params)->groups > 1 && (q->co < WHOLE || q->ci < WHOLE) &&
         q->kind != CONV_WEIGHT && ndp_dtype_size(q->made->dtype) == 2)
         return 0;
-    if (cuda_conv_is_single(q, call->params) ||
-        !cuda_cudnn_key(key, call, q->image, q->weight, q->grid))
-        return 0;
-    key->transforms = may_transform(q, call);
-    return cuda_cudnn_has(dev, key, nbytes);
-}
-
-static int all_aligned(const conv_plan *q)
-{
-    return is_aligned(q->image) && is_aligned(q->weight) && is_aligned(q->grid);
-}
-
-/* Whether an engine by transforms computes the call, which has less to do than any product. */
-static int is_transformed(ndp_dev *dev, const conv_plan *q, const ndp_call *call)
-{
-    cudnn_key key;
-    uint64_t nbytes;
-    return may_transform(q, call) && all_aligned(q) &&
-           cudnn_takes(dev, q, call, &key, &nbytes) == 2;
+    return !cuda_conv_is_single(q, call->params) &&
+           cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
+           cuda_cudnn_has(dev, key, nbytes);
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
@@ -126,7 +95,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
         return own;
     if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
         nbytes = product.sums + product.work;
-    else if (!is_transformed(dev, &q, call) && cuda_conv_unfolded(&windows, dev, call, &q))
+    else if (cuda_conv_unfolded(&windows, dev, call, &q))
         nbytes = windows.sums + windows.columns + windows.work;
     else if (!cudnn_takes(dev, &q, call, &key, &nbytes))
         return own;
@@ -246,7 +215,7 @@ static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_p
         status = need(call, r, one.sums + one.work);
         if (status == NDP_OK)
             status = cuda_conv_pointwise_run(k->dev, s, &one, r->at);
-    } else if (!is_transformed(k->dev, q, call) && cuda_conv_unfolded(&windows, k->dev, call, q)) {
+    } else if (cuda_conv_unfolded(&windows, k->dev, call, q)) {
         sums = windows.joint ? 0 : windows.sums;
         images = windows.key.batch;
         status = need(call, r, windows.sums + windows.columns + windows.work);
@@ -295,7 +264,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         status = run_by_products(k, s, &q, &p, call, &r, &served);
     if (status != NDP_OK || served == 2)
         return status;
-    if (!served && all_aligned(&q) && cudnn_takes(k->dev, &q, call, &key, &nbytes))
+    if (!served && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
+        cudnn_takes(k->dev, &q, call, &key, &nbytes))
         status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid, r.at, r.nbytes);
     else if (!served)
         return q.few ? cuda_conv_few_run(k, s, &q, &p, c) : run_product(k, s, &q, &p, call);

@@ -214,7 +214,7 @@ int cuda_cudnn_has(ndp_dev *dev, const cudnn_key *key, uint64_t *nbytes)
     if (c) {
         pthread_mutex_lock(&c->lock);
         const cudnn_plan *p = find_plan(c, key);
-        has = p && p->usable ? 1 + p->transforms : 0;
+        has = p && p->usable;
         *nbytes = has ? p->nbytes : 0;
         pthread_mutex_unlock(&c->lock);
     }

@@ -8,7 +8,6 @@
 /* A convolution as cuDNN knows it, compared byte by byte: image, weight, grid. 0 means unused. */
 typedef struct {
     int32_t op, dtype, tf32, ndim; /* ndim: of the operands, 4 or 5 */
-    int32_t transforms, zero;      /* Fourier's and Winograd's transforms may be taken */
     int64_t extent[3][5], stride[3][5];
     int64_t before[3], after[3], step[3], dilation[3];
 } cudnn_key;
@@ -16,8 +15,8 @@ typedef struct {
 /* Writes the key of a call. 0: cuDNN has no such convolution, by its documentation. */
 int cuda_cudnn_key(cudnn_key *key, const ndp_call *call, const ndp_view *image,
                    const ndp_view *weight, const ndp_view *grid);
-/* Whether cuDNN is there and has a deterministic engine, and the bytes of work area it wants; 2: one by
- * transforms. Any thread; asks heuristics with the first call of a key. */
+/* Whether cuDNN is there and has a deterministic engine, and the bytes of work area it wants.
+ * Any thread; asks heuristics with the first call of a key. */
 int cuda_cudnn_has(ndp_dev *, const cudnn_key *, uint64_t *nbytes);
 int32_t cuda_cudnn_run(ndp_dev *, ndp_stream *, const cudnn_key *, CUdeviceptr image,
                        CUdeviceptr weight, CUdeviceptr grid, CUdeviceptr work, uint64_t nbytes);

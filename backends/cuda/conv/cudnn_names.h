@@ -88,8 +88,8 @@ struct cudnn_plan {
     cudnn_plan *next;
     cudnn_key key;
     void *part[CUDNN_MOST_PARTS], *plan; /* plan: one of the parts */
-    int n_parts, usable, transforms;     /* transforms: its engine computes by them */
-    uint64_t nbytes;                     /* of work area */
+    int n_parts, usable;
+    uint64_t nbytes; /* of work area */
 };
 
 /* Looks for an engine and plans. Afterwards usable says whether there was one. */

@@ -124,23 +124,17 @@ static void *graph(cudnn_plan *p, void *handle)
 
 /* ---- engines ---- */
 
-static int is_transform(int note)
-{
-    return note == CUDNN_NOTE_FOURIER ||
-           (note >= CUDNN_NOTE_WINOGRAD && note <= CUDNN_NOTE_WINOGRAD_LAST);
-}
-
 static int allows(const cudnn_key *k, int note)
 {
     const int exact = k->dtype == NDP_F64 || (k->dtype == NDP_F32 && !k->tf32);
     return !(note == CUDNN_NOTE_NONDETERMINISTIC || note == CUDNN_NOTE_NARROWED_SUMS ||
-             (is_transform(note) && !k->transforms) ||
+             note == CUDNN_NOTE_FOURIER ||
+             (note >= CUDNN_NOTE_WINOGRAD && note <= CUDNN_NOTE_WINOGRAD_LAST) ||
              (k->dtype == NDP_F32 && exact && note == CUDNN_NOTE_TENSOR_CORE) ||
              (exact && note == CUDNN_NOTE_NARROWED_OPERANDS));
 }
 
-/* Also says whether the engine computes by transforms. */
-static int is_allowed(cudnn_plan *p, void *config)
+static int is_allowed(const cudnn_plan *p, void *config)
 {
     int note[CUDNN_MOST_NOTES];
     int64_t n = 0;
@@ -151,11 +145,8 @@ static int is_allowed(cudnn_plan *p, void *config)
                                                    1, &n, &engine) == 0 &&
                cuda_cudnn.cudnnBackendGetAttribute(engine, CUDNN_ENGINE_NOTES, CUDNN_IS_NOTE,
                                                    CUDNN_MOST_NOTES, &n, note) == 0;
-    p->transforms = 0;
-    for (int64_t i = 0; good && i < n; i++) {
+    for (int64_t i = 0; good && i < n; i++)
         good = allows(&p->key, note[i]);
-        p->transforms |= is_transform(note[i]);
-    }
     cuda_cudnn.cudnnBackendDestroyDescriptor(engine);
     return good;
 }
