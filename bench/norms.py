@@ -30,6 +30,7 @@ def images(b, F, dtype, size, k):
         d, dw = t.detach(), tw.detach()
     nbytes = size * x.size
     last = last_of(x)
+    b.row(f"of that size: copied {dtype}", lambda: (lambda: x.copy(), lambda: d.clone()), 2 * nbytes)
     for name, y, u in (("", x, d if b.peer else None), (", channels last,", last, d.to(memory_format=torch.channels_last) if b.peer else None)):
         b.row(f"batch_norm, inference{name} {dtype}", lambda: (lambda: nd.nn.batch_norm(y, m, v, w, w), lambda: F.batch_norm(u, tm, tv, dw, dw)), 2 * nbytes)
     b.row(f"batch_norm {dtype}", lambda: (lambda: nd.nn.batch_norm(x, None, None, w, w, training=True),

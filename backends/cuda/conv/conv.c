@@ -7,8 +7,7 @@
 #include "conv/pointwise.h"
 #include "conv/unfolded.h"
 
-enum { WHOLE = 8 }; /* channels of narrow numbers that tensor cores take at once */
-enum { FEW = 4 };   /* channels of a group on either side, below which there is no product */
+enum { FEW = 4 }; /* channels of a group on either side, below which there is no product */
 
 static int64_t product(const int64_t v[3])
 {
@@ -73,9 +72,8 @@ static int cudnn_takes(ndp_dev *dev, const conv_plan *q, const ndp_call *call, c
                        uint64_t *nbytes)
 {
     *nbytes = 0;
-    /* Of groups too small for tensor cores an engine gave 7.5 for 7.71 of narrow numbers: tests/cuda/conform.sh. */
-    if (((const ndp_conv *)call->params)->groups > 1 && (q->co < WHOLE || q->ci < WHOLE) &&
-        q->kind != CONV_WEIGHT && ndp_dtype_size(q->made->dtype) == 2)
+    if (((const ndp_conv *)call->params)->groups > 1 && cuda_conv_is_narrow(q) &&
+        ndp_dtype_size(q->made->dtype) == 2)
         return 0;
     return !cuda_conv_is_single(q, call->params) &&
            cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&

@@ -70,7 +70,14 @@ static inline int conv_is_merged(const ndp_view *v, int first, int64_t step)
 /* The gradient for the image as a convolution of the grid with the taps turned around. */
 void cuda_conv_turn_around(cuda_convolving *);
 
-/* ---- grouped.c: groups of some channels, in f32 and f64 ---- */
+/* ---- grouped.c: groups of some channels, in f32 and f64; in 16 bits where tensor cores cannot take them ---- */
+
+enum { CONV_WHOLE = 8 }; /* channels of narrow numbers that tensor cores take at once */
+/* Whether 16 bits in groups of so few channels are not cuDNN's: an engine gave 7.5 for 7.71 (tests/cuda/conform.sh). */
+static inline int cuda_conv_is_narrow(const conv_plan *q)
+{
+    return (q->co < CONV_WHOLE || q->ci < CONV_WHOLE) && q->kind != CONV_WEIGHT;
+}
 
 /* Whether kernels of ours for groups compute the call; sets how many parts the weight's gradient has. */
 int cuda_conv_is_grouped(conv_plan *, const ndp_call *, const ndp_dev *);

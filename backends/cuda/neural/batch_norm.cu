@@ -83,9 +83,14 @@ template <class T, int V> NEURAL_FN void batch_norm_whole(const batch_norm_param
     typedef typename neural_computed<T>::type C;
     const uint64_t first =
         (uint64_t)blockIdx.x * BATCH_NORM_THREADS * BATCH_NORM_UNROLL + threadIdx.x;
+    uint64_t end = 0; /* of the channel that a is of */
+    batch_norm_affine<T> a;
     batch_norm_vectors<T, V>(p, first, BATCH_NORM_THREADS, p.size / V, [&](uint64_t i, C(&y)[V]) {
-        uint64_t rest;
-        const auto a = batch_norm_affine<T>::of_channel(p, batch_norm_channel(p, i, &rest));
+        if (i >= end) {
+            uint64_t rest;
+            a = batch_norm_affine<T>::of_channel(p, batch_norm_channel(p, i, &rest));
+            end = i - rest + (uint64_t)p.inner.extent;
+        }
 #pragma unroll
         for (int k = 0; k < V; k++)
             y[k] = a.of(y[k]);
