@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * batch_norm: rows whose mean and variance are given, so that one pass over them is all. A unit of work is a
- * piece of one row, or lines of rows that lie side by side. Computed in double, whatever the layout. */
+ * piece of one row, or lines of rows that lie side by side. Computed in single precision but for
+ * f64, with numbers of a row that are found in double: the same bits whatever the layout. */
 #include <math.h>
-#include <string.h>
 #include "copy/copy.h"
 #include "norm/plan.h"
 #include "norm/single_rows.h"
@@ -75,10 +75,16 @@ static void dense_run(const plan *q, const char *in, char *out, int64_t n, const
     {
         const int64_t at = cpu_single_bytes(p->dtype, i);
         float *to = place(q, out + at, y);
-        q->single->affine[cpu_single_rounding(p->dtype)](
-            to, cpu_single_read(q->single, p->dtype, in + at, m, x), m, a->mean, a->by, a->bias);
+        q->single->given(to, cpu_single_read(q->single, p->dtype, in + at, m, x), m, (float)a->mean,
+                         (float)a->by, (float)a->bias);
         write(q, out + at, to, m);
     }
+}
+
+/* As the loops over dense floats have it. */
+static double single(double x, float mean, float by, float bias)
+{
+    return ((float)x - mean) * by + bias;
 }
 
 static void run_of(const norm_plan *p, const char *in, char *out, const int64_t step[2], int64_t n,
@@ -88,9 +94,9 @@ static void run_of(const norm_plan *p, const char *in, char *out, const int64_t 
     CPU_SINGLE_EACH(n, CPU_SINGLE_BLOCK, i, m)
     {
         p->loops->load[p->dtype](x, in + i * step[IN], step[IN], m);
-        p->loops->affine(x, m, a->mean, 0, a->by, NULL, NULL);
         for (int64_t j = 0; j < m; j++)
-            x[j] += a->bias;
+            x[j] = p->precise ? (x[j] - a->mean) * a->by + a->bias
+                              : single(x[j], (float)a->mean, (float)a->by, (float)a->bias);
         p->loops->store[p->dtype](out + i * step[OUT], step[OUT], x, m);
     }
 }
@@ -125,8 +131,8 @@ static void rows(void *ctx, int64_t begin, int64_t end)
 
 /* ---- rows side by side ---- */
 typedef struct {
-    double mean[CPU_NORM_WIDE], by[CPU_NORM_WIDE], bias[CPU_NORM_WIDE], none[CPU_NORM_WIDE],
-        x[CPU_NORM_WIDE];
+    double mean[CPU_NORM_WIDE], by[CPU_NORM_WIDE], bias[CPU_NORM_WIDE], x[CPU_NORM_WIDE];
+    float means[CPU_NORM_WIDE], factors[CPU_NORM_WIDE], biases[CPU_NORM_WIDE];
     float line[CPU_NORM_WIDE], made[CPU_NORM_WIDE];
 } tile;
 
@@ -137,6 +143,9 @@ static void find_affines(const norm_plan *p, cpu_place row, int64_t m, tile *t)
         t->mean[j] = a.mean;
         t->by[j] = a.by;
         t->bias[j] = a.bias;
+        t->means[j] = (float)a.mean;
+        t->factors[j] = (float)a.by;
+        t->biases[j] = (float)a.bias;
     }
 }
 
@@ -144,8 +153,8 @@ static void dense_line(const plan *q, tile *t, const char *in, char *out, int64_
 {
     const int dtype = q->p->dtype;
     float *to = place(q, out, t->made);
-    q->single->affine_line[cpu_single_rounding(dtype)](
-        to, cpu_single_read(q->single, dtype, in, m, t->line), m, t->mean, t->by, t->bias);
+    q->single->given_line(to, cpu_single_read(q->single, dtype, in, m, t->line), m, t->means,
+                          t->factors, t->biases);
     write(q, out, to, m);
 }
 
@@ -153,9 +162,9 @@ static void line_of(const norm_plan *p, tile *t, const char *in, char *out, cons
                     int64_t m)
 {
     p->loops->load[p->dtype](t->x, in, step[IN], m);
-    p->loops->affine_columns(t->x, t->mean, t->none, t->by, 1, -0.0, m);
     for (int64_t j = 0; j < m; j++)
-        t->x[j] += t->bias[j];
+        t->x[j] = p->precise ? (t->x[j] - t->mean[j]) * t->by[j] + t->bias[j]
+                             : single(t->x[j], t->means[j], t->factors[j], t->biases[j]);
     p->loops->store[p->dtype](out, step[OUT], t->x, m);
 }
 
@@ -168,7 +177,6 @@ static void tiles(void *ctx, int64_t begin, int64_t end)
     int64_t known = -1, m = 0;
     cpu_place row, at;
     tile t;
-    memset(t.none, 0, sizeof t.none);
     for (int64_t u = begin; u < end; u++) {
         const int64_t first = u % q->pieces * q->piece, rest = p->n - first;
         const int64_t n = rest < q->piece ? rest : q->piece;
