@@ -168,13 +168,29 @@ static void line_of(const norm_plan *p, tile *t, const char *in, char *out, cons
     p->loops->store[p->dtype](out, step[OUT], t->x, m);
 }
 
+/* How many lines lie behind each other in both operands, so that they may be taken as one; the numbers of the
+ * rows are repeated for them. */
+static int64_t lines_at_once(const norm_plan *p, int64_t m, tile *t)
+{
+    const int64_t bytes = cpu_single_bytes(p->dtype, m), most = CPU_NORM_WIDE / m;
+    if (p->line.ndim != 1 || cpu_walk_inner(&p->line, IN) != bytes ||
+        cpu_walk_inner(&p->line, OUT) != bytes)
+        return 1;
+    for (int64_t j = m; j < most * m; j++) {
+        t->means[j] = t->means[j - m];
+        t->factors[j] = t->factors[j - m];
+        t->biases[j] = t->biases[j - m];
+    }
+    return most;
+}
+
 static void tiles(void *ctx, int64_t begin, int64_t end)
 {
     const plan *q = ctx;
     const norm_plan *p = q->p;
     const int64_t step[2] = {cpu_walk_inner(&p->rows, IN), cpu_walk_inner(&p->rows, OUT)};
     const int dense = is_dense(p, step);
-    int64_t known = -1, m = 0;
+    int64_t known = -1, m = 0, most = 1;
     cpu_place row, at;
     tile t;
     for (int64_t u = begin; u < end; u++) {
@@ -184,13 +200,15 @@ static void tiles(void *ctx, int64_t begin, int64_t end)
             known = u / q->pieces;
             (void)cpu_norm_seek_tile(&p->rows, p->tiles, p->across, known, &row, &m);
             find_affines(p, row, m, &t);
+            most = dense ? lines_at_once(p, m, &t) : 1;
         }
         cpu_place_seek(&at, &p->line, first);
-        for (int64_t i = 0; i < n; i++, cpu_place_step(&at, 1)) {
+        for (int64_t i = 0, lines; i < n; i += lines, cpu_place_step(&at, lines)) {
             const char *in = p->base[IN] + row.offset[IN] + at.offset[IN];
             char *out = p->base[OUT] + row.offset[OUT] + at.offset[OUT];
+            lines = most < n - i ? most : n - i;
             if (dense)
-                dense_line(q, &t, in, out, m);
+                dense_line(q, &t, in, out, lines * m);
             else
                 line_of(p, &t, in, out, step, m);
         }
