@@ -5,8 +5,9 @@
     bench/norms.py [--device cuda:0|cpu] [--only WORD] [--seconds 0.05] [--dtypes "float32 bfloat16"]
 
 Figures as in bench/nn.py. Bytes are those of the passes over memory that statistics of the whole need: three for batch_norm (the input twice,
-the result), two for the others, five for a gradient of batches and groups (both inputs twice, the result), three for those of rows."""
+the result), two by running statistics and for the others, five for a gradient of batches and groups (both inputs twice, the result), three for those of rows."""
 import ndock as nd
+from conv import last_of
 from nn import Bench, arguments, torch
 
 
@@ -28,6 +29,10 @@ def images(b, F, dtype, size, k):
         tm, tv = torch.zeros(c, device=b.peer), torch.ones(c, device=b.peer)
         d, dw = t.detach(), tw.detach()
     nbytes = size * x.size
+    last = last_of(x)
+    b.row(f"of that size: copied {dtype}", lambda: (lambda: x.copy(), lambda: d.clone()), 2 * nbytes)
+    for name, y, u in (("", x, d if b.peer else None), (", channels last,", last, d.to(memory_format=torch.channels_last) if b.peer else None)):
+        b.row(f"batch_norm, inference{name} {dtype}", lambda: (lambda: nd.nn.batch_norm(y, m, v, w, w), lambda: F.batch_norm(u, tm, tv, dw, dw)), 2 * nbytes)
     b.row(f"batch_norm {dtype}", lambda: (lambda: nd.nn.batch_norm(x, None, None, w, w, training=True),
                                           lambda: F.batch_norm(d, None, None, dw, dw, training=True)), 3 * nbytes)
     b.row(f"batch_norm, running, {dtype}", lambda: (lambda: nd.nn.batch_norm(x, m, v, w, w, training=True),

@@ -5,7 +5,7 @@ cuda_host_sources = \
   %reldir%/comm/board.c %reldir%/comm/board.h %reldir%/comm/call.c %reldir%/comm/comm.c %reldir%/comm/comm.h %reldir%/comm/group.c %reldir%/comm/keeper.c %reldir%/comm/nccl.c \
   %reldir%/comm/nccl.def %reldir%/comm/round.c %reldir%/comm/team.c \
   %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/cudnn.c %reldir%/conv/cudnn.def %reldir%/conv/cudnn.h \
-  %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/few.c %reldir%/conv/grouped.c %reldir%/conv/plan.h %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h %reldir%/conv/unfolded.c %reldir%/conv/unfolded.h \
+  %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/few.c %reldir%/conv/grouped.c %reldir%/conv/plan.h %reldir%/conv/short.c %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h %reldir%/conv/unfolded.c %reldir%/conv/unfolded.h \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
@@ -25,7 +25,7 @@ cuda_host_sources = \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/bytes.c %reldir%/matmul/plan.h \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/flash.c %reldir%/neural/flash_split.c %reldir%/neural/flash.h %reldir%/neural/neural.c %reldir%/neural/neural.h %reldir%/neural/tiled.c %reldir%/neural/tiled.h \
-  %reldir%/neural/group.c %reldir%/neural/group.h %reldir%/neural/group_call.h %reldir%/neural/group_plan.c %reldir%/neural/norm_grad.c \
+  %reldir%/neural/batch_norm.c %reldir%/neural/batch_norm.h %reldir%/neural/group.c %reldir%/neural/group.h %reldir%/neural/group_call.h %reldir%/neural/group_plan.c %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
   %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/rows.c \
@@ -44,7 +44,7 @@ cuda_kernel_sources = \
   %reldir%/index/gather.cu %reldir%/index/histogram.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
   %reldir%/linalg/block.cu %reldir%/linalg/large.cu %reldir%/linalg/small.cu \
   %reldir%/matmul/matmul.cu \
-  %reldir%/neural/attention.cu %reldir%/neural/attention_delta.cu %reldir%/neural/entropy.cu %reldir%/neural/flash.cu %reldir%/neural/flash_grad.cu %reldir%/neural/group.cu %reldir%/neural/flash_wide.cu %reldir%/neural/flash_wide_grad.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu %reldir%/neural/tiled.cu \
+  %reldir%/neural/attention.cu %reldir%/neural/attention_delta.cu %reldir%/neural/batch_norm.cu %reldir%/neural/entropy.cu %reldir%/neural/flash.cu %reldir%/neural/flash_grad.cu %reldir%/neural/group.cu %reldir%/neural/flash_wide.cu %reldir%/neural/flash_wide_grad.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu %reldir%/neural/tiled.cu \
   %reldir%/norm/norm.cu \
   %reldir%/pool/pool.cu %reldir%/pool/pool_grad.cu %reldir%/pool/resample.cu %reldir%/pool/unfold.cu \
   %reldir%/quant/quant.cu \
@@ -52,7 +52,7 @@ cuda_kernel_sources = \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/order.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
-  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h %reldir%/conv/grouped.cuh %reldir%/conv/planes.cuh \
+  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h %reldir%/conv/grouped.cuh %reldir%/conv/planes.cuh %reldir%/conv/short.cuh \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/convert_f8.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
@@ -65,7 +65,7 @@ cuda_kernel_headers = \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
   %reldir%/matmul/matmul.h \
-  %reldir%/neural/attention.h %reldir%/neural/attention_place.cuh %reldir%/neural/flash.cuh %reldir%/neural/flash_grad.cuh %reldir%/neural/flash_grad_rows.cuh %reldir%/neural/flash_join.cuh %reldir%/neural/flash_rows.cuh %reldir%/neural/flash_weight.cuh %reldir%/neural/group.cuh %reldir%/neural/group_cells.cuh %reldir%/neural/group_columns.cuh %reldir%/neural/group.h %reldir%/neural/flash_wide.cuh %reldir%/neural/flash_wide.def %reldir%/neural/flash_wide_feed.cuh %reldir%/neural/flash_wide_finish.cuh %reldir%/neural/flash_wide_grad.cuh %reldir%/neural/flash_wide_split.cuh %reldir%/neural/mma.cuh %reldir%/neural/neural.cuh %reldir%/neural/neural.h %reldir%/neural/norm_held.cuh %reldir%/neural/norm_weighed.cuh %reldir%/neural/tile.cuh %reldir%/neural/tiled.cuh %reldir%/neural/tiled.def %reldir%/neural/tiled_forward.cuh %reldir%/neural/tiled_grad.cuh %reldir%/neural/wgmma.cuh %reldir%/neural/wide_tile.cuh \
+  %reldir%/neural/attention.h %reldir%/neural/attention_place.cuh %reldir%/neural/flash.cuh %reldir%/neural/flash_grad.cuh %reldir%/neural/flash_grad_rows.cuh %reldir%/neural/flash_join.cuh %reldir%/neural/flash_rows.cuh %reldir%/neural/flash_weight.cuh %reldir%/neural/group.cuh %reldir%/neural/group_cells.cuh %reldir%/neural/group_columns.cuh %reldir%/neural/group.h %reldir%/neural/flash_wide.cuh %reldir%/neural/flash_wide.def %reldir%/neural/flash_wide_feed.cuh %reldir%/neural/flash_wide_finish.cuh %reldir%/neural/flash_wide_grad.cuh %reldir%/neural/flash_wide_split.cuh %reldir%/neural/mma.cuh %reldir%/neural/neural.cuh %reldir%/neural/neural.h %reldir%/neural/norm_held.cuh %reldir%/neural/norm_weighed.cuh %reldir%/neural/tile.cuh %reldir%/neural/tiled.cuh %reldir%/neural/tiled.def %reldir%/neural/tiled_forward.cuh %reldir%/neural/tiled_grad.cuh %reldir%/neural/wgmma.cuh %reldir%/neural/wide_tile.cuh %reldir%/neural/batch_norm.h \
   %reldir%/norm/columns.cuh %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/pool/pool.h %reldir%/pool/taps.cuh %reldir%/pool/window.cuh \
   %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/pair.cuh %reldir%/program/reduce_few.cuh %reldir%/program/rows.cuh %reldir%/program/undef.cuh \

@@ -38,7 +38,7 @@ static const cuda_class *class_of(int32_t op)
         return classes[op_class];
     default:
         return op_class <= NDP_CLASS_TERNARY || op <= LAST_KNOWN || op == NDP_OP_scaled_mm ||
-                       op == NDP_OP_group_norm
+                       op == NDP_OP_group_norm || op == NDP_OP_batch_norm
                    ? classes[op_class]
                    : NULL;
     }

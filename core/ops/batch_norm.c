@@ -88,15 +88,34 @@ static nd_array *inverse_deviation(nd_steps *s, const batching *p, const nd_arra
     return nd__step1(s, ND_OP_reciprocal, v);
 }
 
-/* a normalised by the running statistics, in the wide dtype; by is their inverse deviation, times
- * what else there is; bias may be NULL. Two passes over a, so that nothing of a mean far from zero is
- * lost. */
-static nd_array *by_running(nd_steps *s, const batching *p, const nd_array *a, const nd_array *mean,
-                            const nd_array *by, const nd_array *bias)
+/* A number of each channel, broadcast to the shape of a with the axis of the channels first. */
+static nd_array *for_each(nd_steps *s, const batching *p, const nd_array *w, nd_dtype dtype,
+                          const nd_array *like)
 {
-    nd_array *d = nd__step2(s, ND_OP_subtract, nd__step_cast(s, a, p->wide), beside(s, p, mean));
-    return bias ? nd__step3(s, ND_OP_fma, d, beside(s, p, by), beside(s, p, bias))
-                : nd__step2(s, ND_OP_multiply, d, beside(s, p, by));
+    w = nd__step_along(s, nd__step_cast(s, w, dtype), p->ndim, 0);
+    return nd__step_broadcast(s, w, p->ndim, s->status == ND_OK ? like->shape : NULL);
+}
+
+/* a normalised by the running statistics. */
+static nd_array *by_running(nd_steps *s, const batching *p, const nd_array *a,
+                            const nd_array *const weights[2], const nd_array *const statistics[2])
+{
+    const ndp_norm params = {.size = sizeof params,
+                             .n_reduced = p->naxes,
+                             .eps = p->o.eps,
+                             .has_scale = weights[0] != NULL,
+                             .has_bias = weights[1] != NULL};
+    const nd_array *in[5];
+    nd_array *r = nd__step_like(s, a, p->dtype), *to = nd__step_permute(s, r, p->order);
+    int n_in = 1;
+    in[0] = nd__step_permute(s, nd__step_cast(s, a, p->dtype), p->order);
+    for (int i = 0; i < 2; i++)
+        in[n_in++] = for_each(s, p, statistics[i], p->wide, in[0]);
+    for (int i = 0; i < 2; i++)
+        if (weights[i])
+            in[n_in++] = for_each(s, p, weights[i], p->dtype, in[0]);
+    nd__step_kernel(s, ND_OP_batch_norm, n_in, in, 1, &to, &params);
+    return r;
 }
 
 /* running = (1 - momentum)*running + momentum*times*now */
@@ -148,11 +167,7 @@ nd_status nd_batch_norm(const nd_array *a, const nd_array *scale, const nd_array
         r = by_own(&s, &p, a, weights, mean, variance);
         return nd__steps_end(&s, p.name, r, out);
     }
-    nd_array *by = inverse_deviation(&s, &p, variance);
-    if (scale)
-        by = nd__step2(&s, ND_OP_multiply, by, nd__step_cast(&s, scale, p.wide));
-    r = by_running(&s, &p, a, mean, by, bias);
-    r = nd__step_cast(&s, r, p.dtype);
+    r = by_running(&s, &p, a, weights, (const nd_array *const[]){mean, variance});
     return nd__steps_end(&s, p.name, r, out);
 }
 
@@ -188,7 +203,10 @@ static void by_running_grads(nd_steps *s, const batching *p, const nd_array *g, 
         r[0] = nd__step_cast(s, r[0], p->dtype);
     }
     if (out[1]) {
-        r[1] = nd__step2(s, ND_OP_multiply, g, by_running(s, p, a, mean, inverse, NULL));
+        nd_array *d =
+            nd__step2(s, ND_OP_subtract, nd__step_cast(s, a, p->wide), beside(s, p, mean));
+        r[1] =
+            nd__step2(s, ND_OP_multiply, g, nd__step2(s, ND_OP_multiply, d, beside(s, p, inverse)));
         r[1] = nd__step_cast(s, nd__step_sum(s, r[1], p->axes, 0), p->dtype);
     }
     if (out[2])

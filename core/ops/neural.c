@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Checks and steps of neural networks' operations. */
 #include "core/ops/neural.h"
+#include "core/ops/window.h"
 
 nd_dtype nd__wide_of(nd_dtype dtype)
 {
@@ -40,6 +41,20 @@ nd_array *nd__step_new(nd_steps *s, const nd_array *like, nd_dtype dtype, int nd
     nd_array *r;
     ND_STEP(s, r, nd__array_alloc(NULL, like->storage->device, dtype, ndim, shape, &r));
     return r;
+}
+
+nd_array *nd__step_like(nd_steps *s, const nd_array *a, nd_dtype dtype)
+{
+    int64_t shape[ND_MAX_NDIM];
+    int order[ND_MAX_NDIM];
+    if (s->status != ND_OK)
+        return NULL;
+    const bool last = a->ndim > 2 && nd__window_has_last(a, 1);
+    for (int d = 0; d < a->ndim; d++) {
+        order[d] = !last || d == 0 ? d : d == 1 ? a->ndim - 1 : d - 1;
+        shape[order[d]] = a->shape[d];
+    }
+    return nd__step_permute(s, nd__step_new(s, a, dtype, a->ndim, shape), order);
 }
 
 nd_array *nd__step_broadcast(nd_steps *s, const nd_array *a, int ndim, const int64_t *shape)

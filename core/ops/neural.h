@@ -18,6 +18,8 @@ nd_status nd__check_floatings(const char *op, int from, int n, const nd_array *c
 /* A new array on like's device. */
 nd_array *nd__step_new(nd_steps *s, const nd_array *like, nd_dtype dtype, int ndim,
                        const int64_t *shape);
+/* Of a's shape, with the channels, axis 1, innermost in memory where a has them so. */
+nd_array *nd__step_like(nd_steps *s, const nd_array *a, nd_dtype dtype);
 nd_array *nd__step_broadcast(nd_steps *s, const nd_array *a, int ndim, const int64_t *shape);
 nd_array *nd__step_permute(nd_steps *s, const nd_array *a, const int *order);
 /* Extents of one in front of a's axes and behind them, so that its last one lies along axis `axis`

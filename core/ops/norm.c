@@ -215,7 +215,7 @@ nd_array *nd__step_group_norm(nd_steps *s, const nd_array *a, const nd_array *sc
                              .eps = eps,
                              .has_scale = scale != NULL,
                              .has_bias = bias != NULL};
-    r = nd__step_new(s, a, a->dtype, a->ndim, a->shape);
+    r = nd__step_like(s, a, a->dtype);
     to[0] = nd__step_permute(s, r, order);
     in[0] = nd__step_permute(s, a, order);
     for (int d = 0; d < a->ndim; d++)

@@ -40,6 +40,7 @@ static const form forms[] = {
     {ND_CLASS_ARGREDUCE, 0, "a1", "r0"},
     {ND_CLASS_ARGREDUCE, 0, "a2", "r1"},
     {ND_CLASS_NORM, 0, "a2", "r2"},
+    {ND_CLASS_NORM, ND_OP_batch_norm, "a2w2w2", "r2"},
     {ND_CLASS_MATMUL, ND_OP_scaled_mm, "a2a2w2w2", "w2"},
     {ND_CLASS_MATMUL, 0, "a2a2", "r2"},
     {ND_CLASS_MATMUL, 0, "a3a3", "r3"},

@@ -15,8 +15,8 @@ typedef struct {
 typedef struct {
     uint32_t size, zero;
 } ndp_scan;
-/* NORM over the last n_reduced dimensions; scale is in[1], bias in[n_in - 1], each broadcast to
- * in[0]'s shape by stride 0. */
+/* NORM over the last n_reduced dimensions; scale is in[1] (of batch_norm, whose mean and var are in[1]
+ * and in[2], in[3]), bias in[n_in - 1], each broadcast to in[0]'s shape by stride 0. */
 typedef struct {
     uint32_t size;
     int32_t n_reduced;

@@ -4,12 +4,12 @@
 #include <math.h>
 #include "tests/conform/conform.h"
 
-enum { LAYER, RMS, GROUPS, INSTANCES, BATCH };
+enum { LAYER, RMS, GROUPS, INSTANCES, BATCH, GIVEN };
 typedef struct {
     int kind;
     nd_op op;
     nd_dtype dtype;
-    mirror x, g, scale, bias;
+    mirror x, g, scale, bias, given[2];   /* given: mean, and what the variance is the size of */
     int64_t rows, count, weights, groups; /* rows of count elements */
     int64_t *row, *weight;                /* of each element in C order */
     long double *mean, *sizes, *factor;   /* of each row; sizes: the mean of |x| */
@@ -46,13 +46,13 @@ static void sort_out(trial *t, const int64_t *shape, int naxes)
         last *= shape[d];
     t->weights = t->kind <= RMS ? last : channels;
     t->rows = t->kind <= RMS     ? t->x.size / last
-              : t->kind == BATCH ? channels
+              : t->kind >= BATCH ? channels
                                  : shape[0] * t->groups;
     for (int64_t i = 0; i < t->x.size; i++) {
         const int64_t c = i / rest % channels, n = i / (rest * channels);
         t->weight[i] = t->kind <= RMS ? i % last : c;
         t->row[i] = t->kind <= RMS     ? i / last
-                    : t->kind == BATCH ? c
+                    : t->kind >= BATCH ? c
                                        : n * t->groups + c / (channels / t->groups);
     }
     t->count = t->rows ? t->x.size / t->rows : 0;
@@ -70,6 +70,21 @@ static void statistics(trial *t)
     }
     for (int64_t r = 0; r < t->rows; r++)
         t->factor[r] = 1 / sqrtl(t->factor[r] + 1e-5L);
+}
+
+/* Of each channel, that the call is told. */
+static bool make_given(trial *t, const int64_t *channels, const view_wish *wish)
+{
+    const nd_dtype wide = nd_dtype_size(t->dtype) == 2 ? ND_F32 : t->dtype;
+    for (int i = 0; i < 2; i++)
+        if (!mirror_shaped(&t->given[i], wide, 1, channels, wish))
+            return false;
+    for (int64_t r = 0; r < t->rows; r++) {
+        t->mean[r] = number(&t->given[0], r);
+        t->sizes[r] = fabsl(t->mean[r]);
+        t->factor[r] = 1 / sqrtl(fabsl(number(&t->given[1], r)) + 1e-5L);
+    }
+    return true;
 }
 
 static bool make(trial *t, int *naxes)
@@ -91,7 +106,10 @@ static bool make(trial *t, int *naxes)
     t->factor = t->sizes + n;
     if (t->x.size)
         sort_out(t, shape, *naxes);
-    statistics(t);
+    if (t->kind != GIVEN)
+        statistics(t);
+    else if (!make_given(t, shape + 1, &tame))
+        return false;
     const bool trailing = t->kind <= RMS;
     const int64_t *of = trailing ? shape + ndim - *naxes : shape + 1;
     bool made = random_below(4) == 0 ||
@@ -135,12 +153,25 @@ static void check_result(const trial *t, const char *data)
     }
 }
 
+static nd_status by_given(const trial *t, nd_array **r)
+{
+    const nd_batch_norm_opts b = {.size = sizeof b, .eps = 1e-5};
+    nd_array *variance = NULL;
+    nd_status status = nd_abs(t->given[1].array, &variance);
+    if (status == ND_OK)
+        status = nd_batch_norm(t->x.array, t->scale.array, t->bias.array, t->given[0].array,
+                               variance, &b, r);
+    nd_release(variance);
+    return status;
+}
+
 static nd_status forward(const trial *t, nd_array **r)
 {
     const nd_batch_norm_opts b = {.size = sizeof b, .eps = 1e-5, .momentum = 1, .training = 1};
     const nd_norm_opts o = {.size = sizeof o, .eps = 1e-5};
     const nd_array *x = t->x.array, *scale = t->scale.array, *bias = t->bias.array;
-    return t->kind == GROUPS      ? nd_group_norm(x, t->groups, scale, bias, &o, r)
+    return t->kind == GIVEN       ? by_given(t, r)
+           : t->kind == GROUPS    ? nd_group_norm(x, t->groups, scale, bias, &o, r)
            : t->kind == INSTANCES ? nd_instance_norm(x, scale, bias, &o, r)
                                   : nd_batch_norm(x, scale, bias, NULL, NULL, &b, r);
 }
@@ -219,14 +250,15 @@ static void one_case(nd_op op, nd_dtype dtype)
     char *data[3] = {NULL};
     int naxes = 1;
     t.kind = op == ND_OP_rms_norm_grads ? RMS
+             : op == ND_OP_batch_norm   ? GIVEN
              : op == ND_OP_group_norm   ? GROUPS + (int)random_below(3)
              : random_below(3) == 0     ? LAYER
                                         : GROUPS + (int)random_below(3);
-    if (make(&t, &naxes) &&
-        good(op == ND_OP_group_norm ? forward(&t, r) : backward(&t, naxes, r), "norm")) {
+    const bool whole = op == ND_OP_group_norm || op == ND_OP_batch_norm;
+    if (make(&t, &naxes) && good(whole ? forward(&t, r) : backward(&t, naxes, r), "norm")) {
         for (int k = 0; k < 3; k++)
             data[k] = r[k] ? fetch(r[k]) : NULL;
-        if (op == ND_OP_group_norm && data[0]) {
+        if (whole && data[0]) {
             check_result(&t, data[0]);
         } else if (data[0] && data[1]) {
             check_input(&t, data[0]);
@@ -244,11 +276,14 @@ static void one_case(nd_op op, nd_dtype dtype)
     mirror_release(&t.g);
     mirror_release(&t.scale);
     mirror_release(&t.bias);
+    mirror_release(&t.given[0]);
+    mirror_release(&t.given[1]);
 }
 
 void conform_groups(void)
 {
-    static const nd_op ops[] = {ND_OP_group_norm, ND_OP_layer_norm_grads, ND_OP_rms_norm_grads};
+    static const nd_op ops[] = {ND_OP_group_norm, ND_OP_batch_norm, ND_OP_layer_norm_grads,
+                                ND_OP_rms_norm_grads};
     static const nd_dtype floats[] = {ND_F32, ND_F64, ND_F16, ND_BF16};
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
         if (!wanted(nd_op_get(ops[k])->name))

@@ -71,6 +71,14 @@ static inline int __any_sync(unsigned, int x)
         x |= warp_from(x, (int)(threadIdx.x % 32) ^ h);
     return x;
 }
+static inline float __fdiv_rn(float a, float b)
+{
+    return a / b;
+}
+static inline float __fsqrt_rn(float a)
+{
+    return sqrtf(a);
+}
 static inline float __fmaf_rn(float a, float b, float c)
 {
     return fmaf(a, b, c);

@@ -9,6 +9,7 @@
 #include "conv/beside.cuh"
 #include "conv/grouped.cuh"
 #include "conv/planes.cuh"
+#include "conv/short.cuh"
 
 #define KERNELS_OF_DTYPE "tests/cuda/stub_conv_kernels.h"
 #define CUDA_DTYPE F32
@@ -51,12 +52,13 @@ const kernel kernels[] = {
         OF(unfold_runs, cuda_unfolding) OF(fold_beside, cuda_unfolding)
             OF(fold_beside_vectors, cuda_unfolding) EACH(conv_spread) EACH(conv_finish_grid)
                 EACH(conv_finish_image) EACH(conv_forward) EACH(conv_input) EACH(conv_weight)
-                    EACH(conv_splits) EACH(grouped_windows) EACH(grouped_gradient)
+                    EACH(conv_splits) EACH(short_gradient) EACH(grouped_windows) EACH(grouped_gradient)
                         EACH(depthwise_forward) EACH(depthwise_input) EACH(depthwise_three)
                             EACH(depthwise_three_two) EACH(depthwise_single)
                                 EACH(depthwise_single_input) EACH(planes_three) EACH(planes_any)
                                     EACH(planes_met) EACH(depthwise_weight) EACH(beside_three)
-                                        EACH(beside_three_two) EACH(beside_any)
+                                        EACH(beside_three_two) EACH(beside_square) EACH(beside_square_two)
+                                            EACH(beside_met_square_input) EACH(beside_any)
                                             EACH(beside_any_input) EACH(beside_met_input)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 int runs[COUNT];

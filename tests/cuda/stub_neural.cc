@@ -6,6 +6,7 @@
 #pragma GCC optimize("O1")
 #include "tests/cuda/emulate_wide.h"
 #include <ndock/plugin.h>
+#include "neural/batch_norm.h"
 #include "neural/flash_grad.cuh"
 #include "neural/flash_join.cuh"
 #define GROUP_SHARED(name) unsigned char *const name = (unsigned char *)warp_shared
@@ -24,6 +25,7 @@ namespace f16
 {
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
+#include "neural/batch_norm.cu"
 #include "neural/group.cu"
 #include "neural/flash_wide.cu"
 #include "neural/attention_delta.cu"
@@ -35,6 +37,7 @@ namespace bf16
 {
 #include "neural/flash.cu"
 #include "neural/flash_grad.cu"
+#include "neural/batch_norm.cu"
 #include "neural/group.cu"
 #include "neural/flash_wide.cu"
 #include "neural/attention_delta.cu"
@@ -44,6 +47,7 @@ namespace bf16
 #define CUDA_DTYPE F32
 namespace f32
 {
+#include "neural/batch_norm.cu"
 #include "neural/group.cu"
 #include "neural/norm_grad.cu"
 #include "neural/attention_delta.cu"
@@ -53,6 +57,7 @@ namespace f32
 #define CUDA_DTYPE F64
 namespace f64
 {
+#include "neural/batch_norm.cu"
 #include "neural/group.cu"
 }
 using namespace f16;
@@ -120,6 +125,10 @@ struct kernel {
 #define GROUP_ALL(dtype)                        \
     GROUP_ROWS(, dtype)                         \
     GROUP_ROWS(_grad, dtype)                    \
+    KERNEL(batch_norm_whole_##dtype, batch_norm_params)   \
+    KERNEL(batch_norm_parts_##dtype, batch_norm_params)   \
+    KERNEL(batch_norm_columns_##dtype, batch_norm_params) \
+    KERNEL(batch_norm_any_##dtype, batch_norm_params)     \
     KERNEL(group_held_##dtype, group_params)    \
     KERNEL(group_columns_##dtype, group_params) \
     KERNEL(group_column_##dtype, group_params)  \

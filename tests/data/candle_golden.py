@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """candle_golden.py >candle_golden.json: what the tests of candle's own kernels compute (candle-core/tests/conv_tests.rs, pool_tests.rs,
-tensor_tests.rs, candle-nn/tests/ops.rs), in the same shapes and with the same parameters, of numbers made here. Values are sums of the
+tensor_tests.rs, candle-nn/tests/ops.rs, batch_norm.rs), in the same shapes and with the same parameters, of numbers made here. Values are sums of the
 definition in fractions, rounded to float64 once; roots, exponentials and angles are float64's, in sums by math.fsum. No library."""
 import itertools
 import json
@@ -123,6 +123,14 @@ def normed(x, scale, bias, eps):
     return filled(x[1], value)
 
 
+def batch_normed(x, mean, variance, scale, bias, eps):
+    """By running statistics of the channels, axis 1."""
+    def value(index):
+        c = index[1:2]
+        return float(at(x, index) - at(mean, c)) / math.sqrt(float(at(variance, c)) + eps) * float(at(scale, c)) + float(at(bias, c))
+    return filled(x[1], value)
+
+
 def rope(x, cos, sin, layout):
     """candle's rope (the halves of a head), rope_i (neighbours) and rope_thd (halves, heads behind positions)."""
     half = x[1][-1] // 2
@@ -192,6 +200,9 @@ def cases():
     for indices in ([0, 2, 1, 0, 3], [1, 1, 1, 1, 1]):
         yield "index_add", (x, y), {"indices": indices}, added(x, indices, y, 0)
         yield "index_select", (x,), {"indices": indices}, filled((5, 3), lambda i: at(x, (indices[i[0]], i[1])))
+    x, mean, variance, scale, bias = numbers(26, (2, 5, 3, 4)), numbers(27, (5,)), numbers(28, (5,)), numbers(29, (5,)), numbers(30, (5,))
+    variance = [v * v for v in variance[0]], variance[1]
+    yield "batch_norm", (x, mean, variance, scale, bias), {"eps": 1e-5}, batch_normed(x, mean, variance, scale, bias, 1e-5)
 
 
 def main():

@@ -145,6 +145,43 @@ def test_batch_norm(device, dtype):
         near(nd.nn.batch_norm(x, None, None, training=True), normal(x64, axes, 1e-5), dtype, 4)
 
 
+def geometry(rng, shape, dtype, device):
+    """A view of that shape: channels first or last, every other element of a larger array, from the end, or one that begins anywhere."""
+    how = int(rng.integers(6))
+    order = [0, *range(2, len(shape)), 1] if how < 2 else list(rng.permutation(len(shape))) if how == 2 else list(range(len(shape)))
+    lead = int(rng.integers(1, 4)) if how == 3 else 0
+    wide = [2 * n if how == 4 else n for n in (shape[d] for d in order)]
+    x = nd.asarray(rng.normal(size=int(np.prod(wide)) + lead) * 2 + 1, device=device)
+    a = nd.reshape(nd.astype(x, dtype)[lead:], tuple(wide))
+    if how == 4:
+        a = a[tuple(slice(None, None, 2) for _ in wide)]
+    a = nd.permute_dims(a, tuple(int(d) for d in np.argsort(order)))
+    a = nd.flip(a, axis=int(rng.integers(len(shape)))) if how == 5 else a
+    return a, np.asarray(nd.asarray(nd.astype(a, nd.float64), device="cpu"))
+
+
+@cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
+def test_given_statistics(device, dtype):
+    """batch_norm by running statistics over 300 geometries, of which each dtype has its share: extents that are whole vectors and others."""
+    rng = np.random.default_rng(21)
+    unit = {"float16": 2.0 ** -11, "bfloat16": 2.0 ** -8, "float32": 2.0 ** -23, "float64": 2.0 ** -52}[dtype]
+    for _ in range(75):
+        shape = (int(rng.choice([1, 2, 3, 9])), int(rng.choice([1, 2, 3, 8, 24, 40, 530])), *(int(n) for n in rng.choice([1, 2, 4, 7, 16, 23], int(rng.integers(3)))))
+        x, x64 = geometry(rng, shape, dtype, device)
+        column = (1, -1) + (1,) * (len(shape) - 2)
+        w, b, m, v = (nd.asarray(rng.normal(size=shape[1]), device=device) for _ in range(4))
+        w, b = (nd.astype(a, dtype) if rng.integers(4) else None for a in (w, b))
+        m, v = nd.astype(m, "float64" if dtype == "float64" else "float32"), nd.astype(abs(v), dtype)
+        w64, b64, m64, v64 = (np.full(shape[1], float(i == 0)) if a is None else np.asarray(nd.asarray(nd.astype(a, nd.float64), device="cpu"))
+                              for i, a in enumerate((w, b, m, v)))
+        by = (w64 / np.sqrt(v64 + 1e-5)).reshape(column)
+        m64, b64 = m64.reshape(column), b64.reshape(column)
+        got = np.asarray(nd.asarray(nd.astype(nd.nn.batch_norm(x, m, v, w, b), nd.float64), device="cpu"))
+        size = (np.abs(x64) + np.abs(m64)) * np.abs(by) + np.abs(b64)
+        off = np.abs(got - ((x64 - m64) * by + b64)) / (unit * np.maximum(size, 1e-3))
+        assert got.shape == shape and np.all(off < 4), (shape, x.strides, np.max(off))
+
+
 @cases(*FLOATS[:3])
 def test_far_from_zero(dtype):
     """The CPU: means of many deviations cost nothing that the dtype can hold; what is stored is normalised as float64 does it."""
@@ -246,6 +283,18 @@ def difference(f, x, g, step=1e-6):
         down[i] -= step
         r[i] = ((f(up) - f(down)) * g).sum() / (2 * step)
     return r
+
+
+@cases(*DEVICES)
+def test_channels_last(device):
+    """Results of norms of batches and instances lie as their operand does."""
+    x = nd.permute_dims(nd.asarray(np.random.default_rng(15).normal(size=(2, 5, 6, 8)), device=device), (0, 3, 1, 2))
+    m, v = (nd.asarray(np.full(8, a), device=device) for a in (0.5, 2.0))
+    x64 = np.asarray(nd.asarray(x, device="cpu"))
+    for got, want in ((nd.nn.batch_norm(x, m, v), (x64 - 0.5) / np.sqrt(2 + 1e-5)), (nd.nn.batch_norm(x, None, None, training=True), normal(x64, (0, 2, 3), 1e-5)),
+                      (nd.nn.instance_norm(x), normal(x64, (2, 3), 1e-5))):
+        assert got.strides == x.strides, (got.strides, x.strides)
+        near(got, want, "float64")
 
 
 def test_gradients_by_differences():

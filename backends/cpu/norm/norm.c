@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Row normalisations: softmax, log_softmax, layer_norm, rms_norm over the last dimensions; group_norm,
- * whose weights are of any. A row is the product of the reduced dimensions. Here a call is planned;
- * rows.c and tiles.c compute. */
+ * whose weights are of any; batch_norm, whose statistics are given. A row is the product of the reduced
+ * dimensions. Here a call is planned; rows.c and tiles.c compute. */
 #include <math.h>
 #include <stdio.h>
 #include "norm/plan.h"
@@ -50,10 +50,11 @@ static void find_views(const ndp_call *call, const ndp_view *view[OPERANDS])
     const ndp_norm *params = call->params;
     view[IN] = &call->in[0];
     view[OUT] = &call->out[0];
-    view[SCALE] = params->has_scale ? &call->in[1] : NULL;
+    const uint32_t given = call->op == NDP_OP_batch_norm;
+    view[SCALE] = params->has_scale ? &call->in[given ? 3 : 1] : NULL;
     view[BIAS] = params->has_bias ? &call->in[call->n_in - 1] : NULL;
     for (uint32_t i = 0; i < 2; i++)
-        view[MEAN + i] = i + 1 < call->n_out ? &call->out[i + 1] : NULL;
+        view[MEAN + i] = given ? &call->in[i + 1] : i + 1 < call->n_out ? &call->out[i + 1] : NULL;
 }
 
 static void plan_make(norm_plan *p, const ndp_call *call, const ndp_view *view[OPERANDS])
@@ -61,7 +62,8 @@ static void plan_make(norm_plan *p, const ndp_call *call, const ndp_view *view[O
     const ndp_norm *params = call->params;
     const ndp_view *in = view[IN];
     int64_t bytes = ndp_dtype_size(in->dtype);
-    p->grouped = call->op == NDP_OP_group_norm;
+    p->given = call->op == NDP_OP_batch_norm;
+    p->grouped = p->given || call->op == NDP_OP_group_norm;
     for (int o = 0; o < OPERANDS; o++)
         p->base[o] = view[o] ? cpu_ptr(view[o]) : NULL;
     p->loops = CPU_ISA_PICK(cpu_norm_loops);
@@ -131,6 +133,10 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     plan_make(&p, call, view);
     if (p.rows.size == 0 || p.n == 0)
         return NDP_OK;
+    if (p.given) {
+        cpu_norm_given(&p);
+        return NDP_OK;
+    }
     const int kept = view[IN]->ndim - ((const ndp_norm *)call->params)->n_reduced;
     if (cpu_norm_softmax_rows(&p, view, kept) || cpu_norm_single(&p, view, kept))
         return NDP_OK;
@@ -155,8 +161,10 @@ static uint64_t dtypes(int32_t op)
 static const ndp_kernel *find(const ndp_call *like, char *why, size_t n)
 {
     int32_t dtype = like->in[0].dtype, same = like->out[0].dtype == dtype;
+    const int32_t wide = dtype == NDP_F64 ? NDP_F64 : NDP_F32;
+    const uint32_t statistics = like->op == NDP_OP_batch_norm ? 2 : 0;
     for (uint32_t i = 1; i < like->n_in; i++)
-        same &= like->in[i].dtype == dtype;
+        same &= like->in[i].dtype == (i <= statistics ? wide : dtype);
     if (dtype >= NDP_F16 && dtype <= NDP_F64 && same)
         return &the_kernel;
     snprintf(why, n, "the CPU plug-in has no %s from dtype %d to dtype %d", cpu_op_name(like->op),

@@ -21,6 +21,7 @@ typedef struct {
     char *base[OPERANDS]; /* those after out NULL where there is none */
     int op, dtype, precise;
     int grouped;    /* group_norm: rows differ in scale and bias, and say their mean and variance */
+    int given;      /* batch_norm: grouped, and rows are told their mean and variance */
     int64_t n;      /* elements of a row */
     int64_t batch;  /* rows that fit a block, 0 when one does not */
     int64_t dense;  /* bytes of a row when all lie one after the other, in and out, else 0 */
@@ -65,6 +66,8 @@ void cpu_norm_tiles(void *ctx, int64_t begin, int64_t end);
 /* single.c: the whole call, if it is of single precision or below and of rows that have dense runs; 0 where it is
  * not. view: those of the operands. */
 int cpu_norm_single(const norm_plan *p, const ndp_view *const *view, int kept);
+/* given.c: the whole call of batch_norm. */
+void cpu_norm_given(const norm_plan *p);
 /* columns.c: the same of rows side by side, as work on tiles. */
 int cpu_norm_has_columns(const norm_plan *p);
 void cpu_norm_columns(void *ctx, int64_t begin, int64_t end);

@@ -70,6 +70,10 @@ typedef struct {
     void (*affine_line[CPU_SINGLE_ROUNDINGS])(float *to, const float *x, int64_t n,
                                               const double *mean, const double *factor,
                                               const double *bias);
+    /* (x - mean)*by + bias in single precision, of numbers, and of columns. */
+    void (*given)(float *to, const float *x, int64_t n, float mean, float by, float bias);
+    void (*given_line)(float *to, const float *x, int64_t n, const float *mean, const float *by,
+                       const float *bias);
     /* g*factor - a - (x - mean)*b */
     void (*grad_line[CPU_SINGLE_ROUNDINGS])(float *to, const float *x, const float *g, int64_t n,
                                             const double *mean, const double *a, const double *b,

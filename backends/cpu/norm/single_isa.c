@@ -324,7 +324,29 @@ static void product_lines(const float *const *x, const float *const *g, int line
     }
 }
 
+/* ---- by statistics that are given ---- */
+static void given(float *to, const float *x, int64_t n, float mean, float by, float bias)
+{
+    ELEMENTWISE
+    for (int64_t i = 0; i < n; i++) {
+        const float y = (x[i] - mean) * by + bias;
+        to[i] = y != y ? NAN : y;
+    }
+}
+
+static void given_line(float *to, const float *x, int64_t n, const float *restrict mean,
+                       const float *restrict by, const float *restrict bias)
+{
+    ELEMENTWISE
+    for (int64_t j = 0; j < n; j++) {
+        const float y = (x[j] - mean[j]) * by[j] + bias[j];
+        to[j] = y != y ? NAN : y;
+    }
+}
+
 const cpu_single_table CPU_ISA_FN(cpu_single_loops) = {
+    .given = given,
+    .given_line = given_line,
     .widen = {widen_f16, widen_bf16},
     .narrow = {narrow_f16, narrow_bf16},
     .moments = moments,

@@ -59,10 +59,119 @@ WINDOW_FN void beside_add(const T *x, const C (&weight)[V], C (&sum)[V])
 template <class T, int V, class C>
 WINDOW_FN void beside_save(const cuda_convolving &p, T *to, int32_t channel, C (&sum)[V])
 {
+    if (p.bias || p.epilogue)
 #pragma unroll
-    for (int k = 0; k < V; k++)
-        sum[k] = conv_finished<T>(p, sum[k], channel + k);
+        for (int k = 0; k < V; k++)
+            sum[k] = conv_finished<T>(p, sum[k], channel + k);
     neural_store<T, V>(to, 0, sum);
+}
+
+/* sum[a] += weight*x[a], vectors of channels; x are APART places from one to the next. */
+template <class T, int V, class C, int N, int APART>
+WINDOW_FN void beside_tap(const C *weight, const neural_vector<T, V> *x, C (*sum)[V])
+{
+    C share[V];
+    neural_load<C, V>(weight, 0, share);
+#pragma unroll
+    for (int a = 0; a < N; a++)
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            sum[a][k] = neural_fma(share[k], neural_widen(x[a * APART].at[k]), sum[a][k]);
+}
+
+/* N vectors from `from` on, `step` elements apart, zero where the first's number and on is not below
+ * extent. */
+template <class T, int V, int N>
+WINDOW_FN void beside_load(const T *from, int64_t step, int32_t first, int32_t extent,
+                           neural_vector<T, V> (&x)[N])
+{
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        x[j] = neural_vector<T, V>();
+        if ((uint32_t)(first + j) < (uint32_t)extent)
+            x[j] = *(const neural_vector<T, V> *)(from + j * step);
+    }
+}
+
+/* Windows of three by three, STEP apart both ways: ACROSS side by side and DOWN below each other, which
+ * share rows of the image. A row of the walk is (image, tile across, tile down). */
+template <class T, int V, class C, int STEP, int ACROSS, int DOWN>
+WINDOW_FN void beside_square(const cuda_convolving &p)
+{
+    constexpr int SPAN = (ACROSS - 1) * STEP + 3, ROWS = (DOWN - 1) * STEP + 3;
+    beside_each<T, V, C>(p, [&](uint32_t row, int32_t channel, const C *weights) {
+        int32_t at[3];
+        window_split<2>(p.walk, row, at);
+        const int32_t right = at[1] * ACROSS, down = at[2] * DOWN;
+        const int32_t left = right * STEP - p.before[2], top = down * STEP - p.before[1];
+        const int32_t apart = (int32_t)p.walk.lanes * V;
+        const T *from = (const T *)p.image + at[0] * p.image_stride[0] + channel +
+                        top * p.image_stride[3] + left * p.image_stride[4];
+        C sum[DOWN][ACROSS][V] = {};
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            neural_vector<T, V> span[SPAN];
+            const bool inside = (uint32_t)(top + i) < (uint32_t)p.image_extent[1];
+            beside_load<T, V, SPAN>(from + i * p.image_stride[3], p.image_stride[4], left,
+                                    inside ? p.image_extent[2] : 0, span);
+#pragma unroll
+            for (int d = 0; d < DOWN; d++)
+#pragma unroll
+                for (int t = 0; t < 3; t++)
+                    if (i >= d * STEP && i < d * STEP + 3)
+                        beside_tap<T, V, C, ACROSS, STEP>(
+                            weights + ((i - d * STEP) * 3 + t) * apart, span + t, sum[d]);
+        }
+        T *to = (T *)p.grid + at[0] * p.grid_stride[0] + channel + down * p.grid_stride[3] +
+                right * p.grid_stride[4];
+#pragma unroll
+        for (int d = 0; d < DOWN; d++)
+#pragma unroll
+            for (int a = 0; a < ACROSS; a++)
+                if (down + d < p.grid_extent[1] && right + a < p.grid_extent[2])
+                    beside_save<T, V>(p, to + d * p.grid_stride[3] + a * p.grid_stride[4], channel,
+                                      sum[d][a]);
+    });
+}
+
+/* The gradient for the image of windows of three by three, two apart, that begin an odd number of elements
+ * before it: two rows of 2*PAIRS elements, which are met by two rows of PAIRS + 1 windows. Even elements
+ * are met by tap 1 of one window, odd ones by tap 0 of the next and tap 2 of the same. */
+template <class T, int V, class C, int PAIRS>
+WINDOW_FN void beside_met_square(const cuda_convolving &p)
+{
+    beside_each<T, V, C>(p, [&](uint32_t row, int32_t channel, const C *weights) {
+        int32_t at[3];
+        window_split<2>(p.walk, row, at);
+        const int32_t right = at[1] * PAIRS, left = right + p.before[2] / 2;
+        const int32_t top = at[2] + p.before[1] / 2, apart = (int32_t)p.walk.lanes * V;
+        const T *from = (const T *)p.grid + at[0] * p.grid_stride[0] + channel +
+                        top * p.grid_stride[3] + left * p.grid_stride[4];
+        C sum[2][2][PAIRS][V] = {}; /* rows, even and odd elements */
+#pragma unroll
+        for (int i = 1; i >= 0; i--) {
+            neural_vector<T, V> x[PAIRS + 1];
+            const bool inside = (uint32_t)(top + i) < (uint32_t)p.grid_extent[1];
+            beside_load<T, V, PAIRS + 1>(from + i * p.grid_stride[3], p.grid_stride[4], left,
+                                         inside ? p.grid_extent[2] : 0, x);
+#pragma unroll
+            for (int r = i; r < 2; r++) {
+                const C *w = weights + (i ? 0 : r ? 2 : 1) * 3 * apart;
+                beside_tap<T, V, C, PAIRS, 1>(w + apart, x, sum[r][0]);
+                beside_tap<T, V, C, PAIRS, 1>(w, x + 1, sum[r][1]);
+                beside_tap<T, V, C, PAIRS, 1>(w + 2 * apart, x, sum[r][1]);
+            }
+        }
+        T *to = (T *)p.image + at[0] * p.image_stride[0] + channel +
+                2 * (at[2] * p.image_stride[3] + right * p.image_stride[4]);
+#pragma unroll
+        for (int r = 0; r < 2; r++)
+#pragma unroll
+            for (int a = 0; a < 2 * PAIRS; a++)
+                if (2 * at[2] + r < p.image_extent[1] && 2 * right + a < p.image_extent[2])
+                    beside_save<T, V>(p, to + r * p.image_stride[3] + a * p.image_stride[4],
+                                      channel, sum[r][a & 1][a >> 1]);
+    });
 }
 
 /* ACROSS windows side by side whose rows are of KERNEL elements, STEP apart; a row of the walk is (image,

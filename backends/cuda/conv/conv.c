@@ -7,8 +7,7 @@
 #include "conv/pointwise.h"
 #include "conv/unfolded.h"
 
-enum { WHOLE = 8 }; /* channels of narrow numbers that tensor cores take at once */
-enum { FEW = 4 };   /* channels of a group on either side, below which there is no product */
+enum { FEW = 4 }; /* channels of a group on either side, below which there is no product */
 
 static int64_t product(const int64_t v[3])
 {
@@ -49,7 +48,8 @@ static conv_plan plan_of(const ndp_call *call, const ndp_dev *dev)
               ? q.grid->shape[0] * product(q.grid->shape + 2)
               : (q.kind == CONV_INPUT ? q.co : q.ci) * product(q.weight->shape + 2);
     q.part = q.k;
-    if (!cuda_conv_is_grouped(&q, call, dev) && q.kind == CONV_WEIGHT && !q.few)
+    if (!cuda_conv_is_grouped(&q, call, dev) && !cuda_conv_is_short(&q, call, dev) &&
+        q.kind == CONV_WEIGHT && !q.few)
         plan_splits(&q, dev);
     return q;
 }
@@ -72,9 +72,8 @@ static int cudnn_takes(ndp_dev *dev, const conv_plan *q, const ndp_call *call, c
                        uint64_t *nbytes)
 {
     *nbytes = 0;
-    /* Of groups too small for tensor cores an engine gave 7.5 for 7.71 of narrow numbers: tests/cuda/conform.sh. */
-    if (((const ndp_conv *)call->params)->groups > 1 && (q->co < WHOLE || q->ci < WHOLE) &&
-        q->kind != CONV_WEIGHT && ndp_dtype_size(q->made->dtype) == 2)
+    if (((const ndp_conv *)call->params)->groups > 1 && cuda_conv_is_narrow(q) &&
+        ndp_dtype_size(q->made->dtype) == 2)
         return 0;
     return !cuda_conv_is_single(q, call->params) &&
            cuda_cudnn_key(key, call, q->image, q->weight, q->grid) &&
@@ -90,7 +89,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     conv_unfolded windows;
     cudnn_key key;
     uint64_t nbytes = 0;
-    if (ndp_view_size(q.made) == 0 || q.grouped)
+    if (ndp_view_size(q.made) == 0 || q.grouped || q.is_short)
         return own;
     if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
         nbytes = product.sums + product.work;
@@ -231,13 +230,14 @@ static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_p
     return status == NDP_OK && sums ? add_up(k, s, q, p, r->at, images) : status;
 }
 
-static int32_t run_grouped(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
-                           cuda_convolving *p, const ndp_call *call, const room *r)
+/* By kernels of ours that no library is asked for before. */
+static int32_t run_own(const cuda_kernel *k, ndp_stream *s, const conv_plan *q, cuda_convolving *p,
+                       const ndp_call *call, const room *r)
 {
     int32_t status = need(call, r, own_scratch(q));
     p->partial = r->at;
     if (status == NDP_OK)
-        status = cuda_conv_grouped_run(k, s, q, p);
+        status = q->grouped ? cuda_conv_grouped_run(k, s, q, p) : cuda_conv_short_run(k, s, q, p);
     return status == NDP_OK && q->kind == CONV_WEIGHT ? add_up(k, s, q, p, r->at, q->splits)
                                                       : status;
 }
@@ -256,8 +256,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (ndp_view_size(q.made) == 0)
         return NDP_OK;
     int32_t status = params_of(&p, &q, call);
-    if (status == NDP_OK && q.grouped)
-        return run_grouped(k, s, &q, &p, call, &r);
+    if (status == NDP_OK && (q.grouped || q.is_short))
+        return run_own(k, s, &q, &p, call, &r);
     if (status == NDP_OK)
         status = run_by_products(k, s, &q, &p, call, &r, &served);
     if (status != NDP_OK || served == 2)
@@ -290,6 +290,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
             window_function(k, "conv", dtype,
                             like->op == NDP_OP_conv_weight ? "grouped_gradient" : "grouped_windows",
                             &k->function[CONV_GROUPED]);
+    if (status == NDP_OK && dtype == NDP_F32)
+        status = window_function(k, "conv", dtype, "short_gradient", &k->function[CONV_SHORT]);
     if (status == NDP_OK && (dtype == NDP_F32 || dtype == NDP_F64))
         status = cuda_conv_unfolded_make(k, dtype);
     return status == NDP_OK ? cuda_conv_few_make(k, like->op, dtype) : status;

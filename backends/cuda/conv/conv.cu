@@ -2,6 +2,7 @@
  * Convolutions and their gradients as products of matrices of which none is in memory: a block sums a
  * tile of the result, and takes what it needs from the operands as it goes. */
 #include "conv/grouped.cuh"
+#include "conv/short.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
@@ -168,3 +169,6 @@ CONV_KERNEL(conv_weight, multiply<CONV_WEIGHT>)
 CONV_KERNEL(conv_splits, add_splits)
 CONV_KERNEL(grouped_windows, grouped_windows<T, C>)
 CONV_KERNEL(grouped_gradient, grouped_gradient<T, C>)
+/* Of f32 alone: others have better ways. */
+CONV_KERNEL(short_gradient,
+            short_gradient<T, C, sizeof(T) == 4 ? CONV_SHORT_COLUMNS / SHORT_LANES : 1>)

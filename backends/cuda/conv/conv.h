@@ -6,8 +6,15 @@
 #include "pool/pool.h"
 
 enum { CONV_TILE = 64, CONV_DEPTH = 16, CONV_THREADS = 256, CONV_MOST_SPLITS = 256 };
-enum { CONV_ACROSS = 4 }; /* windows of a thread where channels lie side by side */
-enum { CONV_MADE = 8 };   /* channels that a thread sums, of groups of some */
+/* Windows of a thread where channels lie side by side, across and down; pairs of elements of the image,
+ * across, where windows are two apart. */
+enum { CONV_ACROSS = 4, CONV_DOWN = 2, CONV_MET_PAIRS = 2 };
+enum {
+    CONV_HALF_BYTES = 8
+}; /* of a vector of channels where a thread has several rows of windows */
+/* The weight's gradient of windows of few elements: channels of the grid of a block, and elements at most. */
+enum { CONV_SHORT_ROWS = 64, CONV_SHORT_COLUMNS = 160 };
+enum { CONV_MADE = 8 }; /* channels that a thread sums, of groups of some */
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 
 typedef struct {

@@ -6,7 +6,7 @@
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
 typedef neural_computed<T>::type C;
-enum { VECTOR = 16 / sizeof(T) };
+enum { VECTOR = 16 / sizeof(T), HALF = CONV_HALF_BYTES / sizeof(T) };
 
 /* An element of the grid, or (INPUT) of the image. */
 template <bool INPUT> WINDOW_FN void direct(const cuda_convolving &p)
@@ -209,6 +209,9 @@ CONV_KERNEL(conv_finish_grid, finish<false>)
 CONV_KERNEL(conv_finish_image, finish<true>)
 CONV_KERNEL(beside_three, beside_tile<T, VECTOR, C, 3, 1, CONV_ACROSS>)
 CONV_KERNEL(beside_three_two, beside_tile<T, VECTOR, C, 3, 2, CONV_ACROSS>)
+CONV_KERNEL(beside_square, beside_square<T, HALF, C, 1, CONV_ACROSS, CONV_DOWN>)
+CONV_KERNEL(beside_square_two, beside_square<T, HALF, C, 2, 2, CONV_DOWN>)
+CONV_KERNEL(beside_met_square_input, beside_met_square<T, HALF, C, CONV_MET_PAIRS>)
 CONV_KERNEL(beside_any, beside_one<T, VECTOR, C, false>)
 CONV_KERNEL(beside_any_input, beside_one<T, VECTOR, C, true>)
 CONV_KERNEL(beside_met_input, beside_met<T, VECTOR, C>)

@@ -176,26 +176,48 @@ static int32_t run_planes(const cuda_kernel *k, ndp_stream *s, const conv_plan *
         (uint32_t)((all + n - 1) / n), CONV_THREADS, (uint32_t)planes_bytes(q, n, 1), p);
 }
 
+/* A kernel for vectors of channels, and how many elements of the result a thread has of each row, and rows
+ * (0: rows of the walk are elements). */
+typedef struct {
+    int function, across, down, turned;
+} beside_way;
+
+/* turned: the gradient for the image is a convolution with the taps turned around. */
+static beside_way way_beside(const conv_plan *q, const cuda_convolving *p, const ndp_conv *c)
+{
+    const int turned = q->kind == CONV_INPUT && steps_of_one(c);
+    const int near = p->dilation[1] == 1 && p->dilation[2] == 1, step = p->stride[2];
+    const int square = near && p->kernel[1] == 3 && p->kernel[2] == 3 && p->stride[1] == step;
+    if (turned || q->kind == CONV_FORWARD) {
+        if (square && step == 1)
+            return (beside_way){CONV_BESIDE_SQUARE, CONV_ACROSS, CONV_DOWN, turned};
+        if (square && step == 2)
+            return (beside_way){CONV_BESIDE_SQUARE_TWO, 2, CONV_DOWN, turned};
+        if (p->kernel[2] == 3 && p->dilation[2] == 1 && step <= 2)
+            return (beside_way){step == 1 ? CONV_BESIDE_THREE : CONV_BESIDE_THREE_TWO, CONV_ACROSS,
+                                1, turned};
+    } else if (square && step == 2 && p->before[1] & 1 && p->before[2] & 1) {
+        return (beside_way){CONV_BESIDE_MET_SQUARE, 2 * CONV_MET_PAIRS, 2, 0};
+    }
+    return (beside_way){q->kind == CONV_INPUT && near ? CONV_BESIDE_MET : CONV_BESIDE_ANY, 1, 0, 0};
+}
+
 static int32_t run_beside(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                           cuda_convolving *p, const ndp_conv *c)
 {
     const int64_t *made = q->made->shape;
-    const int turns = q->kind == CONV_INPUT && steps_of_one(c);
-    const int tiles = (turns || q->kind == CONV_FORWARD) && p->kernel[2] == 3 &&
-                      p->dilation[2] == 1 && p->stride[2] <= 2;
-    const int64_t rows[2] = {tiles ? (made[4] + CONV_ACROSS - 1) / CONV_ACROSS : made[3],
-                             tiles ? made[3] : made[4]};
-    const int met = q->kind == CONV_INPUT && p->dilation[1] == 1 && p->dilation[2] == 1;
-    const int function = !tiles              ? (met ? CONV_BESIDE_MET : CONV_BESIDE_ANY)
-                         : p->stride[2] == 1 ? CONV_BESIDE_THREE
-                                             : CONV_BESIDE_THREE_TWO;
-    if (turns && tiles)
+    const beside_way way = way_beside(q, p, c);
+    const int64_t across = (made[4] + way.across - 1) / way.across;
+    const int64_t tiles[2] = {across, way.down ? (made[3] + way.down - 1) / way.down : made[3]};
+    const int64_t rows[2] = {made[3], made[4]};
+    if (way.turned && way.down)
         cuda_conv_turn_around(p);
-    window_launch l = walk_of(k, q, p, function, rows, 2);
-    l.items = made[1] / vector_of(q);
-    l.most_lanes = BESIDE_LANES;
+    window_launch l = walk_of(k, q, p, way.function, way.down ? tiles : rows, 2);
+    const int halves = way.down > 1 ? 16 / CONV_HALF_BYTES : 1; /* of a vector of 16 bytes */
+    l.items = made[1] / vector_of(q) * halves;
+    l.most_lanes = BESIDE_LANES * (uint32_t)halves;
     l.waves = BESIDE_WAVES;
-    l.bytes_a_lane = (uint32_t)beside_bytes(q);
+    l.bytes_a_lane = (uint32_t)beside_bytes(q) / (uint32_t)halves;
     return window_run(k, s, &l, p);
 }
 
@@ -260,6 +282,9 @@ int32_t cuda_conv_few_make(cuda_kernel *k, int32_t op, int32_t dtype)
         {CONV_PLANES, input ? "planes_met" : "planes_any"},
         {CONV_BESIDE_THREE, "beside_three"},
         {CONV_BESIDE_THREE_TWO, "beside_three_two"},
+        {CONV_BESIDE_SQUARE, "beside_square"},
+        {CONV_BESIDE_SQUARE_TWO, "beside_square_two"},
+        {CONV_BESIDE_MET_SQUARE, "beside_met_square_input"},
         {CONV_BESIDE_ANY, input ? "beside_any_input" : "beside_any"},
         {CONV_BESIDE_MET, "beside_met_input"},
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Convolutions of f32 and f64 in groups of some channels, and their gradients: the library's engines for
- * these take several times as long as memory does. Which tiles of windows a block has, and the launch. */
+ * these take several times as long as memory does. Of 16 bits those in groups too small for tensor cores. Which tiles of windows a block has, and the launch. */
 #include <string.h>
 #include "conv/plan.h"
 
@@ -18,6 +18,12 @@ static int64_t up(int64_t n, int64_t to)
     return (n + to - 1) / to * to;
 }
 
+/* Bytes of an element as it is kept: halves are widened. */
+static int64_t kept_bytes(const conv_plan *q)
+{
+    return q->made->dtype == NDP_F64 ? 8 : 4;
+}
+
 /* Jobs of the weight's gradient: of four channels of the image and CONV_MADE of the grid, for each tap. */
 static int64_t jobs_of(const conv_plan *q)
 {
@@ -26,7 +32,7 @@ static int64_t jobs_of(const conv_plan *q)
 
 static void measure(geometry *g, const conv_plan *q, const ndp_conv *c)
 {
-    const int64_t size = ndp_dtype_size(q->made->dtype), *kernel = q->weight->shape + 2;
+    const int64_t size = kept_bytes(q), *kernel = q->weight->shape + 2;
     const int64_t from = q->kind == CONV_INPUT ? q->co : q->ci;
     const int64_t made = q->kind == CONV_INPUT ? q->ci : q->co;
     for (int d = 0; d < 2; d++)
@@ -65,9 +71,10 @@ int cuda_conv_is_grouped(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
     const ndp_conv *c = call->params;
     const int32_t dtype = q->made->dtype;
     const int exact = dtype == NDP_F64 || (dtype == NDP_F32 && !(call->mode & NDP_MODE_FAST_MATH));
-    if (c->groups < 2 || c->groups > UINT16_MAX || q->few || !exact || !conv_has_two_axes(q, c) ||
-        q->co > MOST_CHANNELS || q->ci > MOST_CHANNELS || ndp_view_size(q->image) == 0 ||
-        ndp_view_size(q->grid) == 0 ||
+    const int narrow = ndp_dtype_size(dtype) == 2 && cuda_conv_is_narrow(q);
+    if (c->groups < 2 || c->groups > UINT16_MAX || q->few || !(exact || narrow) ||
+        !conv_has_two_axes(q, c) || q->co > MOST_CHANNELS || q->ci > MOST_CHANNELS ||
+        ndp_view_size(q->image) == 0 || ndp_view_size(q->grid) == 0 ||
         (q->kind == CONV_INPUT && (c->stride[1] != 1 || c->stride[2] != 1)))
         return 0;
     const geometry g = geometry_of(q, c);

@@ -133,8 +133,6 @@ WINDOW_FN void grouped_save(const cuda_convolving &p, T *to, int32_t channel, in
 template <class T, class C> WINDOW_FN void grouped_windows(const cuda_convolving &p)
 {
     CONV_SHARED(memory);
-    if (sizeof(T) < sizeof(float)) /* is the library's */
-        return;
     C *kept = (C *)memory, *weights = (C *)(memory + p.weights_at);
     const int32_t group = (int32_t)blockIdx.y;
     const int32_t channels = p.flip ? p.co : p.ci, made = p.flip ? p.ci : p.co;
@@ -180,7 +178,7 @@ template <class T, class C> WINDOW_FN void grouped_windows(const cuda_convolving
 template <class T, class C> WINDOW_FN void grouped_gradient(const cuda_convolving &p)
 {
     CONV_SHARED(memory);
-    if (sizeof(T) < sizeof(float))
+    if (sizeof(T) < sizeof(float)) /* is the library's */
         return;
     C *kept = (C *)memory, *grid = (C *)(memory + p.weights_at);
     const int32_t group = (int32_t)blockIdx.y, threads = (int32_t)blockDim.x;

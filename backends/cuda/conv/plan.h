@@ -16,6 +16,9 @@ enum {
     CONV_PLANES,
     CONV_BESIDE_THREE,
     CONV_BESIDE_THREE_TWO,
+    CONV_BESIDE_SQUARE,
+    CONV_BESIDE_SQUARE_TWO,
+    CONV_BESIDE_MET_SQUARE,
     CONV_BESIDE_ANY,
     CONV_BESIDE_MET,
     CONV_FINISH,
@@ -25,7 +28,8 @@ enum {
     CONV_FOLD = CONV_UNFOLD + 4, /* four, likewise */
     CONV_RUNS = CONV_FOLD + 4,
     CONV_PAIRS,
-    CONV_SPREAD
+    CONV_SPREAD,
+    CONV_SHORT
 };
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
@@ -35,6 +39,7 @@ typedef struct {
     int64_t co, ci;          /* channels of a group */
     int64_t k, part;         /* terms of a sum; of a split */
     int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
+    int32_t is_short;        /* the weight's gradient by a kernel for windows of few elements */
 } conv_plan;
 
 static inline int conv_has_two_axes(const conv_plan *q, const ndp_conv *c)
@@ -65,12 +70,26 @@ static inline int conv_is_merged(const ndp_view *v, int first, int64_t step)
 /* The gradient for the image as a convolution of the grid with the taps turned around. */
 void cuda_conv_turn_around(cuda_convolving *);
 
-/* ---- grouped.c: groups of some channels, in f32 and f64 ---- */
+/* ---- grouped.c: groups of some channels, in f32 and f64; in 16 bits where tensor cores cannot take them ---- */
+
+enum { CONV_WHOLE = 8 }; /* channels of narrow numbers that tensor cores take at once */
+/* Whether 16 bits in groups of so few channels are not cuDNN's: an engine gave 7.5 for 7.71 (tests/cuda/conform.sh). */
+static inline int cuda_conv_is_narrow(const conv_plan *q)
+{
+    return (q->co < CONV_WHOLE || q->ci < CONV_WHOLE) && q->kind != CONV_WEIGHT;
+}
 
 /* Whether kernels of ours for groups compute the call; sets how many parts the weight's gradient has. */
 int cuda_conv_is_grouped(conv_plan *, const ndp_call *, const ndp_dev *);
 int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
                               cuda_convolving *);
+
+/* ---- short.c: the weight's gradient of windows of few elements, in f32 ---- */
+
+/* Whether a kernel of ours for them computes the call; sets the parts of its sums. */
+int cuda_conv_is_short(conv_plan *, const ndp_call *, const ndp_dev *);
+int32_t cuda_conv_short_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
+                            cuda_convolving *);
 
 /* ---- few.c: groups of few channels ---- */
 

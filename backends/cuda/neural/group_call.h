@@ -50,6 +50,10 @@ void group_plan_weights(const group_plan *, group_weights *);
 int32_t cuda_group_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why,
                         size_t n);
 
+/* ---- batch_norm.c: the same ---- */
+int32_t cuda_batch_norm_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why,
+                             size_t n);
+
 /* ---- norm_grad.c ---- */
 enum { CUDA_NORM_GRADS = 11 };
 /* Fills in so many functions of the gradient for x of the op. */

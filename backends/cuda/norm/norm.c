@@ -316,6 +316,8 @@ static uint64_t dtypes(int32_t op)
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)
 {
     int32_t dtype = like->in[0].dtype;
+    if (like->op == NDP_OP_batch_norm)
+        return cuda_batch_norm_find(dev, like, out, why, n);
     if (like->op == NDP_OP_group_norm)
         return cuda_group_find(dev, like, out, why, n);
     int same = like->out[0].dtype == dtype;
