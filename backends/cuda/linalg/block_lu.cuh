@@ -12,61 +12,124 @@ template <class T> struct lin_panel {
     static constexpr int count = sizeof(T) > 8 ? 4 : 8;
 };
 
-/* The pivot of column j of columns `first` to `end`, whose rows change places, and the column below
- * it by the pivot, by a warp. order: which row of the given matrix is where. */
-template <int PARTS, class T>
-LIN_FN void lin_panel_pivot(int j, int first, int end, int m, T *a, int pitch, int *pivots,
-                            int *order)
+/* A warp's panel in registers: lane l has row 32 q + l of column `first` + k in at[k][q]. */
+template <class T, int PARTS> struct lin_held {
+    static constexpr int count = lin_panel<T>::count;
+    T at[count][PARTS];
+};
+
+/* Row i of column k, which is lane i mod 32's, for all lanes. */
+template <int PARTS, class T> LIN_FN T lin_held_row(const lin_held<T, PARTS> &h, int k, int i)
 {
-    T *column = a + j * pitch;
-    const int p = lin_warp_pivot(m, column, j), lane = lin_lane();
-    __syncwarp();
-    if (lane == 0) {
+    T mine = h.at[k][0];
+    LIN_UNROLL
+    for (int q = 1; q < PARTS; q++)
+        mine = i == 32 * q + lin_lane() ? h.at[k][q] : mine;
+    return lin_shuffle(mine, i & 31);
+}
+
+/* The row from j on of the largest magnitude in column k. */
+template <int PARTS, class T>
+LIN_FN int lin_held_pivot(const lin_held<T, PARTS> &h, int k, int j, int m)
+{
+    LIN_R most = -1;
+    int at = m;
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lin_lane();
+        const LIN_R size = lin_size(h.at[k][q]);
+        if (i >= j && i < m && most == most && !(size <= most)) {
+            most = size;
+            at = i;
+        }
+    }
+    return lin_place_of_most(most, at);
+}
+
+/* Rows j and p of column k are exchanged; what is in row j then is returned. */
+template <int PARTS, class T> LIN_FN T lin_held_exchange(lin_held<T, PARTS> &h, int k, int j, int p)
+{
+    const T down = lin_held_row(h, k, j), up = lin_held_row(h, k, p);
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lin_lane();
+        h.at[k][q] = i == j ? up : i == p ? down : h.at[k][q];
+    }
+    return up;
+}
+
+/* Column k below its pivot, which is in row j, by the pivot. */
+template <int PARTS, class T>
+LIN_FN void lin_held_divide(lin_held<T, PARTS> &h, int k, int j, T pivot)
+{
+    const T inverse = lin_inverse(pivot);
+    if (lin_re(pivot) == 0 && lin_im(pivot) == 0)
+        return;
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++)
+        if (32 * q + lin_lane() > j)
+            h.at[k][q] = lin_divided_by(h.at[k][q], pivot, inverse);
+}
+
+/* Column k, whose row is j, and the columns after it: the pivot's row comes up, and what it makes of
+ * the rows below. */
+template <int K, int PARTS, class T>
+LIN_FN void lin_held_step(lin_held<T, PARTS> &h, int first, int end, int m, int *pivots, int *order)
+{
+    const int j = first + K;
+    if (j >= end)
+        return;
+    const int p = lin_held_pivot(h, K, j, m);
+    if (lin_lane() == 0) {
         const int row = order[p];
         order[p] = order[j];
         order[j] = row;
         pivots[j] = p;
     }
-    const int c = first + lane;
-    if (c < end && p != j) {
-        const T t = a[c * pitch + j];
-        a[c * pitch + j] = a[c * pitch + p];
-        a[c * pitch + p] = t;
-    }
-    __syncwarp();
-    const T pivot = column[j], inverse = lin_inverse(pivot);
-    const bool zero = lin_re(pivot) == 0 && lin_im(pivot) == 0;
+    T top[lin_held<T, PARTS>::count];
     LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lane;
-        if (i > j && i < m && !zero)
-            column[i] = lin_divided_by(column[i], pivot, inverse);
-    }
-    __syncwarp();
+    for (int k = 0; k < (lin_held<T, PARTS>::count); k++)
+        top[k] = lin_held_exchange(h, k, j, p);
+    lin_held_divide(h, K, j, top[K]);
+    LIN_UNROLL
+    for (int k = K + 1; k < (lin_held<T, PARTS>::count); k++)
+        LIN_UNROLL
+    for (int q = 0; q < PARTS; q++)
+        if (32 * q + lin_lane() > j)
+            h.at[k][q] = lin_minus(h.at[k][q], h.at[K][q], top[k]);
 }
 
-/* Factors columns `first` to `end` from row `first` on, by a warp. */
+template <int K, int PARTS, class T>
+LIN_FN void lin_held_steps(lin_held<T, PARTS> &h, int first, int end, int m, int *pivots,
+                           int *order)
+{
+    if constexpr (K < lin_held<T, PARTS>::count) {
+        lin_held_step<K>(h, first, end, m, pivots, order);
+        lin_held_steps<K + 1>(h, first, end, m, pivots, order);
+    }
+}
+
+/* Factors columns `first` to `end` from row `first` on, by a warp. order: which row of the given
+ * matrix is where. */
 template <int PARTS, class T>
 LIN_FN void lin_panel_lu(int first, int end, int m, T *a, int pitch, int *pivots, int *order)
 {
-    for (int j = first; j < end; j++) {
-        lin_panel_pivot<PARTS>(j, first, end, m, a, pitch, pivots, order);
-        T mine[PARTS];
+    lin_held<T, PARTS> h;
+    LIN_UNROLL
+    for (int k = 0; k < (lin_held<T, PARTS>::count); k++)
         LIN_UNROLL
-        for (int q = 0; q < PARTS; q++) {
-            const int i = 32 * q + lin_lane();
-            mine[q] = i > j && i < m ? a[j * pitch + i] : lin_make<T>(0, 0);
-        }
-        for (int c = j + 1; c < end; c++) {
-            const T factor = a[c * pitch + j];
-            LIN_UNROLL
-            for (int q = 0; q < PARTS; q++) {
-                const int i = 32 * q + lin_lane();
-                if (i > j && i < m)
-                    a[c * pitch + i] = lin_minus(a[c * pitch + i], mine[q], factor);
-            }
-        }
-        __syncwarp();
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lin_lane();
+        h.at[k][q] = i < m && first + k < end ? a[(first + k) * pitch + i] : lin_make<T>(0, 0);
+    }
+    lin_held_steps<0>(h, first, end, m, pivots, order);
+    LIN_UNROLL
+    for (int k = 0; k < (lin_held<T, PARTS>::count); k++)
+        LIN_UNROLL
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lin_lane();
+        if (i >= first && i < m && first + k < end)
+            a[(first + k) * pitch + i] = h.at[k][q];
     }
 }
 
@@ -74,21 +137,32 @@ LIN_FN void lin_panel_lu(int first, int end, int m, T *a, int pitch, int *pivots
 template <class T>
 LIN_FN void lin_panel_rows(int first, int end, int n, T *a, int pitch, const int *pivots)
 {
+    constexpr int COUNT = lin_panel<T>::count;
     for (int c = (int)threadIdx.x; c < n; c += (int)blockDim.x) {
         if (c >= first && c < end)
             continue;
-        T *column = a + c * pitch;
+        T *column = a + c * pitch, top[COUNT];
         for (int j = first; j < end; j++) {
             const int p = pivots[j];
             const T t = column[j];
             column[j] = column[p];
             column[p] = t;
         }
-        for (int j = first; j < end - 1 && c >= end; j++) {
-            const T e = column[j];
-            for (int i = j + 1; i < end; i++)
-                column[i] = lin_minus(column[i], a[j * pitch + i], e);
-        }
+        if (c < end)
+            continue;
+        LIN_UNROLL
+        for (int k = 0; k < COUNT; k++)
+            top[k] = first + k < end ? column[first + k] : lin_make<T>(0, 0);
+        LIN_UNROLL
+        for (int j = 0; j < COUNT - 1; j++)
+            LIN_UNROLL
+        for (int i = j + 1; i < COUNT; i++)
+            if (first + i < end)
+                top[i] = lin_minus(top[i], a[(first + j) * pitch + first + i], top[j]);
+        LIN_UNROLL
+        for (int k = 1; k < COUNT; k++)
+            if (first + k < end)
+                column[first + k] = top[k];
     }
 }
 
