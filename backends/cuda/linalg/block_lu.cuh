@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * LU of a block's matrix, by panels of columns: one warp factors a panel, in which all depends on
- * all, and the block takes the panel's products from the rest at once, so that each element of that
- * is read and written once a panel. */
+ * LU of a block's matrix, by panels of columns. */
 #ifndef NDOCK_CUDA_LINALG_BLOCK_LU_CUH
 #define NDOCK_CUDA_LINALG_BLOCK_LU_CUH
-#include "linalg/block.cuh"
-
-/* Columns that are factored before the others are touched: what a warp has of them is in
- * registers. */
-template <class T> struct lin_panel {
-    static constexpr int count = sizeof(T) > 8 ? 4 : 8;
-};
-
-/* A warp's panel in registers: lane l has row 32 q + l of column `first` + k in at[k][q]. */
-template <class T, int PARTS> struct lin_held {
-    static constexpr int count = lin_panel<T>::count;
-    T at[count][PARTS];
-};
-
-/* Row i of column k, which is lane i mod 32's, for all lanes. */
-template <int PARTS, class T> LIN_FN T lin_held_row(const lin_held<T, PARTS> &h, int k, int i)
-{
-    T mine = h.at[k][0];
-    LIN_UNROLL
-    for (int q = 1; q < PARTS; q++)
-        mine = i == 32 * q + lin_lane() ? h.at[k][q] : mine;
-    return lin_shuffle(mine, i & 31);
-}
+#include "linalg/panel.cuh"
 
 /* The row from j on of the largest magnitude in column k. */
 template <int PARTS, class T>
@@ -115,22 +91,9 @@ template <int PARTS, class T>
 LIN_FN void lin_panel_lu(int first, int end, int m, T *a, int pitch, int *pivots, int *order)
 {
     lin_held<T, PARTS> h;
-    LIN_UNROLL
-    for (int k = 0; k < (lin_held<T, PARTS>::count); k++)
-        LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lin_lane();
-        h.at[k][q] = i < m && first + k < end ? a[(first + k) * pitch + i] : lin_make<T>(0, 0);
-    }
+    lin_held_load(h, first, end, m, a, pitch);
     lin_held_steps<0>(h, first, end, m, pivots, order);
-    LIN_UNROLL
-    for (int k = 0; k < (lin_held<T, PARTS>::count); k++)
-        LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lin_lane();
-        if (i >= first && i < m && first + k < end)
-            a[(first + k) * pitch + i] = h.at[k][q];
-    }
+    lin_held_store(h, first, end, m, a, pitch);
 }
 
 /* The other columns, of n, change rows as a panel did; those after it become rows of u. */
@@ -166,46 +129,6 @@ LIN_FN void lin_panel_rows(int first, int end, int n, T *a, int pitch, const int
     }
 }
 
-/* From the columns from `end` on, rows from `end` on, the panel's products are subtracted, in the
- * order of its columns; a warp has some columns. */
-template <int PARTS, class T>
-LIN_FN void lin_panel_subtract(int first, int end, int m, int n, T *a, int pitch)
-{
-    constexpr int COUNT = lin_panel<T>::count;
-    T panel[COUNT][PARTS];
-    LIN_UNROLL
-    for (int k = 0; k < COUNT; k++)
-        LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lin_lane();
-        panel[k][q] =
-            i >= end && i < m && first + k < end ? a[(first + k) * pitch + i] : lin_make<T>(0, 0);
-    }
-    for (int c = end + lin_warp(); c < n; c += lin_warps()) {
-        T *column = a + c * pitch, e[PARTS];
-        LIN_UNROLL
-        for (int q = 0; q < PARTS; q++) {
-            const int i = 32 * q + lin_lane();
-            e[q] = i >= end && i < m ? column[i] : lin_make<T>(0, 0);
-        }
-        LIN_UNROLL
-        for (int k = 0; k < COUNT; k++) {
-            if (first + k >= end)
-                break;
-            const T factor = column[first + k];
-            LIN_UNROLL
-            for (int q = 0; q < PARTS; q++)
-                e[q] = lin_minus(e[q], panel[k][q], factor);
-        }
-        LIN_UNROLL
-        for (int q = 0; q < PARTS; q++) {
-            const int i = 32 * q + lin_lane();
-            if (i >= end && i < m)
-                column[i] = e[q];
-        }
-    }
-}
-
 /* What lin_lu_of is for a warp, by panels of columns. */
 template <int PARTS, class T>
 LIN_FN void lin_block_lu_of(int m, int n, T *a, int pitch, int *pivots, int *order)
@@ -218,7 +141,8 @@ LIN_FN void lin_block_lu_of(int m, int n, T *a, int pitch, int *pivots, int *ord
         __syncthreads();
         lin_panel_rows(first, end, n, a, pitch, pivots);
         __syncthreads();
-        lin_panel_subtract<PARTS>(first, end, m, n, a, pitch);
+        lin_panel_subtract<PARTS>(first, end, m, n, a, pitch,
+                                  [&](int k, int c) { return a[c * pitch + first + k]; });
         __syncthreads();
     }
 }

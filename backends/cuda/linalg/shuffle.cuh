@@ -29,13 +29,14 @@ LIN_FN int lin_place_of_most(float size, int at)
     const uint32_t key = size != size ? ~0u : size < 0 ? 0 : __float_as_uint(size) + 1;
     return (int)lin_lanes_least(key == lin_lanes_most(key) ? (uint32_t)at : ~0u);
 }
-LIN_FN int lin_place_of_most(double size, int at)
+LIN_FN int lin_place_of_most(double size, int at) /* all lanes take part in each reduction */
 {
     const uint64_t bits = (uint64_t)__double_as_longlong(size);
     const uint32_t high = size != size ? ~0u : size < 0 ? 0 : (uint32_t)(bits >> 32) + 1;
-    const uint32_t low = high == ~0u || high != lin_lanes_most(high) ? 0 : (uint32_t)bits;
-    const bool largest = high == lin_lanes_most(high) && low == lin_lanes_most(low);
-    return (int)lin_lanes_least(largest ? (uint32_t)at : ~0u);
+    const uint32_t most = lin_lanes_most(high);
+    const uint32_t low = high == most && high != ~0u ? (uint32_t)bits : 0;
+    const uint32_t last = lin_lanes_most(low);
+    return (int)lin_lanes_least(high == most && low == last ? (uint32_t)at : ~0u);
 }
 
 #define LIN_SHUFFLE(R)                                 \
