@@ -6,7 +6,7 @@
 #define AT_ONCE_SAMPLE 1024
 #define AT_ONCE_MAX 16384
 #define COPIED_MAX 65536 /* counts */
-#define FEW 2048         /* elements: a table of edges would cost more than it spares */
+#define FEW 256          /* elements: a table of edges would cost more than it spares */
 #define BLOCK 32768      /* elements that stay in a cache between the passes */
 
 /* The same bits as unsigned integers, the largest of which says whether any is negative. */

@@ -21,7 +21,7 @@ typedef struct {
     double scale;
 } axis;
 
-enum { NEAR = 1 << 19 }; /* bytes of which the steps' arrays stay in a cache */
+enum { NEAR = 1 << 17 }; /* bytes of which the steps' arrays stay in a cache */
 
 static const double half_root = 0.70710678118654752440;
 
@@ -120,14 +120,40 @@ static nd_array *every_second(axis *x, const nd_array *a)
     return r;
 }
 
+/* Steps from a to the result r, with the factors t that elements are turned by. */
+typedef void steps_of(axis *x, const nd_array *a, nd_array *const *t, const nd_array *r);
+
+/* Of a on the host, some rows are taken through all the steps while they are in a cache. */
+static nd_array *by_rows(axis *x, const nd_array *a, nd_array *const *t, steps_of *f)
+{
+    nd_array *r = empty(x, a, x->n, a->dtype);
+    const int64_t rows = x->last > 0 && a->size > 0 ? a->shape[0] : 1;
+    const int64_t nbytes = a->size / rows * nd__itemsize(a->dtype);
+    int64_t block = a->storage->device->async || nbytes > NEAR ? rows : NEAR / nbytes;
+    if (block >= rows) {
+        f(x, a, t, r);
+        return r;
+    }
+    block = (rows + (rows - 1) / block) / ((rows - 1) / block + 1); /* all of about one size */
+    for (int64_t from = 0; x->s.status == ND_OK && from < rows; from += block) {
+        const int64_t to = from + block < rows ? from + block : rows;
+        axis own = *x;
+        own.s = (nd_steps){ND_OK};
+        f(&own, nd__step_part(&own.s, a, 0, from, to, 1), t,
+          nd__step_part(&own.s, r, 0, from, to, 1));
+        x->s.status = nd__steps_end(&own.s, "dct", NULL, NULL);
+    }
+    return r;
+}
+
 /* By the inverse transform v of every second element, and then the others backwards: with w = 2 v[k]
  * exp(i pi k/(2n)), element k is the real part of w, and n - k the imaginary one. Sines have them
  * backwards. t: the factors of v; r: the result. */
-static void type2_of(axis *x, const nd_array *a, const nd_array *t, const nd_array *r)
+static void type2_of(axis *x, const nd_array *a, nd_array *const *t, const nd_array *r)
 {
     const int64_t n = x->n, others = (n - 1) / 2;
     nd_array *w = transform(x, nd_ihfft, every_second(x, a), n, ND_FFT_FORWARD);
-    ND_STEP_DO(&x->s, nd_multiply_into(w, t, w));
+    ND_STEP_DO(&x->s, nd_multiply_into(w, t[0], w));
     const nd_array *to = x->sines ? backwards(x, r, n - 1, 0, 1) : r;
     put(x, ND_OP_real, w, part(x, to, 0, n / 2 + 1, 1));
     if (others > 0)
@@ -136,32 +162,23 @@ static void type2_of(axis *x, const nd_array *a, const nd_array *t, const nd_arr
         multiply(x, to, 0, 1, 1, half_root);
 }
 
-/* Of a on the host, some rows are taken through all the steps while they are in a cache. */
 static nd_array *type2(axis *x, const nd_array *a)
 {
-    nd_array *r = empty(x, a, x->n, a->dtype);
-    const nd_array *t = turns(x, a, x->n / 2 + 1, 0.5 / (double)x->n, 0, 1, 2 * x->scale);
-    const int64_t rows = x->last > 0 && a->size > 0 ? a->shape[0] : 1;
-    const int64_t nbytes = a->size / rows * nd__itemsize(a->dtype);
-    int64_t block = a->storage->device->async || nbytes > NEAR ? rows : NEAR / nbytes;
-    if (block >= rows) {
-        type2_of(x, a, t, r);
-        return r;
-    }
-    block = (rows + (rows - 1) / block) / ((rows - 1) / block + 1); /* all of about one size */
-    for (int64_t from = 0; x->s.status == ND_OK && from < rows; from += block) {
-        const int64_t to = from + block < rows ? from + block : rows;
-        axis own = *x;
-        own.s = (nd_steps){ND_OK};
-        type2_of(&own, nd__step_part(&own.s, a, 0, from, to, 1), t,
-                 nd__step_part(&own.s, r, 0, from, to, 1));
-        x->s.status = nd__steps_end(&own.s, "dct", NULL, NULL);
-    }
-    return r;
+    nd_array *t = turns(x, a, x->n / 2 + 1, 0.5 / (double)x->n, 0, 1, 2 * x->scale);
+    return by_rows(x, a, &t, type2_of);
 }
 
-/* The same backwards. */
-static nd_array *type3(axis *x, const nd_array *a)
+/* A copy, or for sines the same with the other sign, or the other way round with `turned`. */
+static void copy_signed(axis *x, const nd_array *a, const nd_array *to, bool turned)
+{
+    if (x->sines != turned)
+        put(x, ND_OP_negative, a, to);
+    else
+        copy(x, a, to);
+}
+
+/* The same backwards. Of sines every second element has the other sign. */
+static void type3_of(axis *x, const nd_array *a, nd_array *const *t, const nd_array *r)
 {
     const int64_t n = x->n, half = n / 2 + 1;
     nd_array *z = empty(x, a, half, a->dtype == ND_F32 ? ND_C64 : ND_C128);
@@ -170,32 +187,41 @@ static nd_array *type3(axis *x, const nd_array *a)
     if (half > 1)
         put(x, ND_OP_negative, backwards(x, a, n - 1, n - half + 1, 1), part(x, im, 1, half, 1));
     copy(x, part(x, a, 0, half, 1), nd__step_parts(&x->s, z, 0));
-    nd_array *t = turns(x, a, half, 0.5 / (double)n, 0, 1, x->scale);
-    ND_STEP_DO(&x->s, nd_multiply_into(z, t, z));
-    nd_array *v = transform(x, nd_irfft, z, n, ND_FFT_FORWARD), *r = empty(x, a, n, a->dtype);
+    ND_STEP_DO(&x->s, nd_multiply_into(z, t[0], z));
+    nd_array *v = transform(x, nd_irfft, z, n, ND_FFT_FORWARD);
     copy(x, part(x, v, 0, (n + 1) / 2, 1), part(x, r, 0, ND_END_OPEN, 2));
     if (n > 1)
-        copy(x, backwards(x, v, n - 1, (n + 1) / 2, 1), part(x, r, 1, ND_END_OPEN, 2));
-    return r;
+        copy_signed(x, backwards(x, v, n - 1, (n + 1) / 2, 1), part(x, r, 1, ND_END_OPEN, 2),
+                    false);
+}
+
+static nd_array *type3(axis *x, const nd_array *a)
+{
+    nd_array *t = turns(x, a, x->n / 2 + 1, 0.5 / (double)x->n, 0, 1, x->scale);
+    return by_rows(x, a, &t, type3_of);
 }
 
 /* Of an even n: of z[j] = (x[2j] + i x[n-1-2j]) exp(-i pi (4j+1)/(4n)) the transform, times
  * 2 exp(-i pi k/n), has element 2k as its real part and minus n-1-2k as its imaginary one. */
-static nd_array *type4_even(axis *x, const nd_array *a)
+static void type4_of(axis *x, const nd_array *a, nd_array *const *t, const nd_array *r)
 {
     const int64_t n = x->n, half = n / 2;
-    nd_array *z = empty(x, a, half, a->dtype == ND_F32 ? ND_C64 : ND_C128), *t;
+    nd_array *z = empty(x, a, half, a->dtype == ND_F32 ? ND_C64 : ND_C128);
     copy(x, part(x, a, 0, ND_END_OPEN, 2), nd__step_parts(&x->s, z, 0));
     copy(x, backwards(x, a, n - 1, 1, 2), nd__step_parts(&x->s, z, 1));
-    t = turns(x, a, half, -0.25 / (double)n, 1, 4, 1);
-    ND_STEP_DO(&x->s, nd_multiply_into(z, t, z));
+    ND_STEP_DO(&x->s, nd_multiply_into(z, t[0], z));
     z = transform(x, nd_fft, z, half, ND_FFT_BACKWARD);
-    t = turns(x, a, half, -1 / (double)n, 0, 1, 2 * x->scale);
-    ND_STEP_DO(&x->s, nd_multiply_into(z, t, z));
-    nd_array *r = empty(x, a, n, a->dtype);
+    ND_STEP_DO(&x->s, nd_multiply_into(z, t[1], z));
     copy(x, nd__step_parts(&x->s, z, 0), part(x, r, 0, ND_END_OPEN, 2));
-    put(x, ND_OP_negative, nd__step_parts(&x->s, z, 1), backwards(x, r, n - 1, 1, 2));
-    return r;
+    copy_signed(x, nd__step_parts(&x->s, z, 1), backwards(x, r, n - 1, 1, 2), true);
+}
+
+static nd_array *type4_even(axis *x, const nd_array *a)
+{
+    nd_array *t[2];
+    t[0] = turns(x, a, x->n / 2, -0.25 / (double)x->n, 1, 4, 1);
+    t[1] = turns(x, a, x->n / 2, -1 / (double)x->n, 0, 1, 2 * x->scale);
+    return by_rows(x, a, t, type4_of);
 }
 
 /* Of any n, by a transform of 2n elements: 2 exp(-i pi (2k+1)/(4n)) times that of
@@ -258,7 +284,7 @@ static nd_array *completed(axis *x, nd_array *r)
         multiply(x, r, 0, 1, 1, half_root);
         multiply(x, r, x->n - 1, x->n, 1, half_root);
     }
-    if (x->sines && x->type > 2 && x->n > 1)
+    if (x->sines && x->type == 4 && x->n > 1 && x->n % 2 == 1) /* the others have their signs */
         multiply(x, r, 1, ND_END_OPEN, 2, -1);
     return r;
 }

@@ -223,9 +223,15 @@ static nd_array *contract(const nd_contraction *e, nd_steps *s, const nd_term *a
                           const groups *g, int n, const int *labels)
 {
     int64_t shape[ND_MAX_NDIM];
-    nd_array *product;
+    nd_array *product = NULL;
     if (g->n_depth == 0)
         return multiply(s, a, b, g);
+    if (n == 0 && a->n == b->n &&
+        memcmp(a->labels, b->labels, (size_t)a->n * sizeof *labels) == 0 &&
+        nd__inner_product(a->array, b->array, &product, &s->status)) {
+        nd__steps_keep(s, product);
+        return product;
+    }
     nd_array *left = as_matrices(e, s, a, g, g->n_rows, g->rows, g->n_depth, g->depth);
     nd_array *right = as_matrices(e, s, b, g, g->n_depth, g->depth, g->n_columns, g->columns);
     ND_STEP(s, product, nd_matmul(left, right, NULL, &product));

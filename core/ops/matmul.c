@@ -210,11 +210,60 @@ static nd_status start(const nd_array *a, const nd_array *b, const nd_matmul_opt
     return take_bias(p);
 }
 
+static bool is_plain(const nd_array *a)
+{
+    return a->flags & ND_FLAG_CONTIGUOUS && (a->dtype == ND_F32 || a->dtype == ND_F64) &&
+           !atomic_load_explicit(&a->storage->pending, memory_order_acquire);
+}
+
+static nd_status run_inner(const nd_array *a, const nd_array *b, const nd_array *dst)
+{
+    const int64_t n = a->size, mnk[3] = {1, 1, n}, shape[3][2] = {{1, 1}, {1, n}, {n, 1}},
+                  stride[3][2] = {{1, 1}, {n, 1}, {1, 1}};
+    const nd_array *operand[3] = {dst, a, b};
+    const ndp_matmul params = {.size = sizeof params, .alpha = 1};
+    nd_device *device = dst->storage->device;
+    ndp_view v[3];
+    for (int i = 0; i < 3; i++) {
+        v[i] = nd__view(operand[i]);
+        v[i].shape = shape[i];
+        v[i].stride = stride[i];
+        v[i].ndim = 2;
+        v[i].flags = NDP_VIEW_CONTIGUOUS;
+    }
+    ndp_call call = {.size = sizeof call,
+                     .op = ND_OP_matmul,
+                     .n_in = 2,
+                     .n_out = 1,
+                     .in = v + 1,
+                     .out = v,
+                     .params = &params};
+    ND_RETURN_IF(nd__math_mode(device, ND_OP_matmul, a->dtype, mnk, &call.mode));
+    return nd__run(device, &call);
+}
+
+bool nd__inner_product(const nd_array *a, const nd_array *b, nd_array **out, nd_status *status)
+{
+    nd_device *device = a->storage->device;
+    if (a->size != b->size || a->size == 0 || a->dtype != b->dtype || !is_plain(a) ||
+        !is_plain(b) || b->storage->device != device || device->async || nd__is_noted(device))
+        return false;
+    nd_array *r = NULL;
+    *status = nd__array_alloc("matmul", device, a->dtype, 0, NULL, &r);
+    if (*status == ND_OK)
+        *status = run_inner(a, b, r);
+    *status = nd__hand_over(*status, r, out);
+    return true;
+}
+
 nd_status nd_matmul(const nd_array *a, const nd_array *b, const nd_matmul_opts *opts,
                     nd_array **out)
 {
     product p;
+    nd_status inner;
     ND_OUT("matmul", 3, out, NULL);
+    if (!opts && a && b && a->ndim == 1 && b->ndim == 1 && nd__inner_product(a, b, out, &inner))
+        return inner;
     nd_status status = start(a, b, opts, &p);
     if (status == ND_OK && p.o.beta != 0)
         status =

@@ -157,18 +157,25 @@ nd_status nd_plan_cache_clear(nd_device *device)
     return ND_OK;
 }
 
+nd_status nd__device_plan(nd_device *device, const void *key, size_t key_nbytes,
+                          int32_t (*make)(void *arg, void **value, uint64_t *nbytes),
+                          void (*destroy)(void *value), void *arg, ndh_plan **out, void **value)
+{
+    nd_plan_cache *c;
+    ND_RETURN_IF(cache_of(device, &c));
+    return nd__plan_acquire(c, key, key_nbytes, make, destroy, arg, out, value);
+}
+
 static int32_t service_acquire(void *ctx, ndp_dev *dev, const void *key, size_t key_nbytes,
                                int32_t (*make)(void *arg, void **value, uint64_t *nbytes),
                                void (*destroy)(void *value), void *arg, ndh_plan **out,
                                void **value)
 {
     nd_device *device;
-    nd_plan_cache *c;
     *out = NULL;
     *value = NULL;
     ND_RETURN_IF(nd__host_device(ctx, dev, &device));
-    ND_RETURN_IF(cache_of(device, &c));
-    return nd__plan_acquire(c, key, key_nbytes, make, destroy, arg, out, value);
+    return nd__device_plan(device, key, key_nbytes, make, destroy, arg, out, value);
 }
 
 static void service_release(void *ctx, ndh_plan *plan, ndp_stream *stream)

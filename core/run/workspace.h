@@ -31,6 +31,10 @@ void nd__fork_workspaces(nd_fork now);
 
 /* ---- plan_device.c ---- */
 extern const ndh_plan_1 nd__plan_service;
+/* nd__plan_acquire() of the device's cache. */
+nd_status nd__device_plan(nd_device *device, const void *key, size_t key_nbytes,
+                          int32_t (*make)(void *arg, void **value, uint64_t *nbytes),
+                          void (*destroy)(void *value), void *arg, ndh_plan **out, void **value);
 void nd__fork_plans(nd_fork now);
 
 #endif

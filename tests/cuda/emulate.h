@@ -68,6 +68,26 @@ static inline uint32_t __ballot_sync(unsigned, bool mine)
     emulated_next_exchange();
     return all;
 }
+static inline uint32_t __reduce_max_sync(unsigned, uint32_t x)
+{
+    for (int apart = 16; apart > 0; apart /= 2) {
+        const uint32_t other = __shfl_xor_sync(0, x, apart);
+        x = other > x ? other : x;
+    }
+    return x;
+}
+static inline uint32_t __float_as_uint(float x)
+{
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+static inline long long __double_as_longlong(double x)
+{
+    long long bits;
+    __builtin_memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
 static inline uint32_t __umulhi(uint32_t a, uint32_t b)
 {
     return (uint32_t)((uint64_t)a * b >> 32);

@@ -7,6 +7,7 @@
 #include <ndock/plugin.h>
 #include <string.h>
 #define CUDA_DTYPE F32
+#include "linalg/block_cholesky.cuh"
 #include "linalg/block_qr.cuh"
 #include "linalg/block_solve.cuh"
 #include "linalg/block_svd.cuh"

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """einsum against NumPy's: listed and random subscripts over random views, dtypes, empty and stretched axes; what is refused."""
+import math
+from fractions import Fraction
+
 import ndock as nd
 from arrays import DEVICES, from_numpy, host, np, pair, same
 from tap import cases, main, raises
@@ -164,6 +167,26 @@ def test_refused_extents():
         nd.einsum(",".join("a" * 65), *[nd.ones(1)] * 65)
     with raises(TypeError):
         nd.einsum(3, nd.ones(1))
+
+
+@cases("float32", "float64")
+def test_inner_products(dtype):
+    """Of every length around blocks of the kernels, dense and not, beside exact sums; the same bits as a matrix product's."""
+    rng = np.random.default_rng(15)
+    for n in (*range(1, 34), 63, 64, 65, 255, 256, 257, 511, 513, 1000, 4097, 100003):
+        a, b = (rng.normal(size=n).astype(dtype) for _ in range(2))
+        exact = math.fsum(float(x) * float(y) for x, y in zip(a, b)) if dtype == "float32" else \
+            float(sum(Fraction(float(x)) * Fraction(float(y)) for x, y in zip(a, b))) if n < 600 else float(np.dot(a.astype(np.longdouble), b))
+        x, y = nd.asarray(a, device="cpu"), nd.asarray(b, device="cpu")
+        most = 4 * np.finfo(dtype).eps * float(np.dot(np.abs(a.astype("float64")), np.abs(b.astype("float64"))))
+        r = host(nd.einsum("i,i->", x, y))
+        assert r.shape == () and r.dtype == dtype and abs(float(r) - exact) <= most
+        assert r == host(nd.matmul(x, y)) == host(nd.matmul(nd.reshape(x, (1, n)), nd.reshape(y, (n, 1))))[0, 0]
+        spread = nd.asarray(np.repeat(a, 2), device="cpu")[::2]
+        assert abs(float(host(nd.einsum("i,i->", spread, y))) - exact) <= most
+    m = nd.asarray(rng.normal(size=(30, 40)).astype(dtype), device="cpu")
+    assert abs(float(nd.einsum("ij,ij->", m, m)) - float((host(m).astype("float64") ** 2).sum())) < 1e-3
+    assert np.isnan(float(nd.einsum("i,i->", nd.asarray([np.inf, 1], dtype=dtype), nd.asarray([0, 1], dtype=dtype))))
 
 
 if __name__ == "__main__":

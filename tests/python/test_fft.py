@@ -306,5 +306,43 @@ def test_plan_cache_of_a_device():
         caches["nothere"].size
 
 
+def test_rows_fill_vectors_partly():
+    """Batches and lengths around those of vectors, along and across rows, beside the definition's sums in long double."""
+    rng = np.random.default_rng(66)
+    for dtype, real in (("complex64", "float32"), ("complex128", "float64")):
+        for n in (*range(1, 19), 31, 33):
+            k = np.arange(n)
+            matrix = np.exp(-2j * np.pi * np.longdouble(1) * (np.outer(k, k) % n) / n)
+            for rows in (1, 2, 3, 5, 8, 13, 16, 17, 31):
+                x = (rng.normal(size=(rows, n)) + 1j * rng.normal(size=(rows, n))).astype(dtype)
+                expected = x.astype(np.clongdouble) @ matrix
+                most = 8 * np.finfo(real).eps * (1 + np.log2(n)) * max(1, float(np.abs(expected).max()))
+                given = nd.asarray(x, device="cpu")
+                along, across = host(nd.fft.fft(given)), host(nd.fft.fft(nd.asarray(x.T.copy(), device="cpu"), axis=0)).T
+                half = host(nd.fft.rfft(nd.asarray(x.real.copy(), device="cpu")))
+                assert np.abs(along - expected).max() < most and np.abs(across - expected).max() < most
+                assert np.abs(half - (x.real.astype(np.longdouble) @ matrix)[:, : n // 2 + 1]).max() < most
+
+
+def test_turns_of_cosines_are_kept():
+    """Once in the plan cache for each length and scale, of which copies are used, in a capture as well as outside."""
+    cache = nd.backends.fft.plan_cache["cpu"]
+    x = nd.asarray(np.random.default_rng(67).normal(size=(3, 40)), device="cpu")
+    for transform in (nd.fft.dct, nd.fft.dst):
+        for kind in (2, 3, 4):
+            cache.clear()
+            first = host(transform(x, type=kind))
+            count = cache.size
+            assert (host(transform(x, type=kind)) == first).all() and cache.size == count > 1
+            graph = nd.Graph()
+            with nd.graph(graph, device="cpu"):
+                captured = transform(x, type=kind)
+            graph.launch()
+            nd.synchronize("cpu")
+            assert np.abs(host(captured) - first).max() < 1e-12
+            cache.clear()
+            assert (host(transform(x, type=kind)) == first).all()
+
+
 if __name__ == "__main__":
     main(globals())

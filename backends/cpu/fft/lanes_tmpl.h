@@ -3,13 +3,14 @@
  * loaded and turned; anything else goes element by element. */
 
 enum { PART = sizeof(FFT_REAL) };
+enum { FEW_AT_ONCE = FFT_BYTES > 16 }; /* two or three lanes are as fast one by one */
 
 /* How the elements of an io lie. */
 typedef struct {
     char *base;     /* of the part that comes first */
     int exchanged;  /* im comes before re */
     int together;   /* re and im of an element lie side by side */
-    int64_t across; /* bytes from lane to lane of a full vector, 0 if they differ */
+    int64_t across; /* bytes from lane to lane, 0 if they differ */
 } lie;
 
 static lie lie_of(const cpu_fft_io *io)
@@ -19,10 +20,10 @@ static lie lie_of(const cpu_fft_io *io)
     l.together = io->re && io->im && (l.exchanged || io->im == io->re + PART);
     if (l.exchanged)
         l.base = io->im;
-    if (io->lanes < LANES)
+    if (io->lanes < 2)
         return l;
     l.across = io->lane[1] - io->lane[0];
-    for (int i = 1; i < LANES; i++)
+    for (int i = 1; i < io->lanes; i++)
         if (io->lane[i] - io->lane[i - 1] != l.across)
             l.across = 0;
     return l;
@@ -42,6 +43,29 @@ static void load_each(cell *to, const cpu_fft_io *io, int64_t begin, int64_t n)
 {
     load_parts((FFT_REAL *)(to + begin), io->re, io, begin, n);
     load_parts((FFT_REAL *)(to + begin) + LANES, io->im, io, begin, n);
+}
+
+/* Up to LANES elements that lie side by side, both parts together: fewer than that are followed by
+ * zeros. */
+INLINE void load_few(const char *from, int64_t n, vec both[2])
+{
+    if (n == LANES / 2) { /* of a known size, without a call */
+        both[0] = load_vec(from);
+        both[1] = all(0);
+        return;
+    }
+    both[0] = load_first(from, 2 * n);
+    both[1] = load_first(from + FFT_BYTES, 2 * n - LANES);
+}
+
+INLINE void store_few(char *to, int64_t n, const vec both[2])
+{
+    if (n == LANES / 2) {
+        store_vec(to, both[0]);
+        return;
+    }
+    store_first(to, 2 * n, both[0]);
+    store_first(to + FFT_BYTES, 2 * n - LANES, both[1]);
 }
 
 /* Lanes side by side, elements with both parts together. */
@@ -66,23 +90,26 @@ static void load_apart(cell *to, const cpu_fft_io *io, int64_t n)
     }
 }
 
-/* Up to LANES elements that lie side by side, both parts together: fewer than that are followed by
- * zeros. */
-INLINE void load_few(const char *from, int64_t n, vec both[2])
+/* The same of fewer lanes than a vector has. */
+static void load_few_across(cell *to, const lie *l, const cpu_fft_io *io, int64_t n)
 {
-    both[0] = both[1] = all(0);
-    if (n == LANES / 2) /* of a known size, without a call */
-        both[0] = load_vec(from);
-    else
-        memcpy(both, from, (size_t)n * 2 * PART);
+    const char *from = l->base + io->lane[0];
+    for (int64_t j = 0; j < n; j++, from += io->step) {
+        vec both[2];
+        load_few(from, io->lanes, both);
+        vec even = SHUFFLE(both[0], both[1], EVEN), odd = SHUFFLE(both[0], both[1], ODD);
+        to[j] = l->exchanged ? (cell){odd, even} : (cell){even, odd};
+    }
 }
 
-INLINE void store_few(char *to, int64_t n, const vec both[2])
+static void load_few_apart(cell *to, const cpu_fft_io *io, int64_t n)
 {
-    if (n == LANES / 2)
-        store_vec(to, both[0]);
-    else
-        memcpy(to, both, (size_t)n * 2 * PART);
+    const char *re = io->re ? io->re + io->lane[0] : NULL;
+    const char *im = io->im ? io->im + io->lane[0] : NULL;
+    for (int64_t j = 0; j < n; j++) {
+        to[j].r = re ? load_first(re + j * io->step, io->lanes) : all(0);
+        to[j].i = im ? load_first(im + j * io->step, io->lanes) : all(0);
+    }
 }
 
 /* Of lanes anywhere, from byte `at` on, as many elements with both parts together as are turned at
@@ -178,10 +205,11 @@ static void load_along(cell *to, const lie *l, const cpu_fft_io *io, int64_t n)
 static void load(void *cells, const cpu_fft_io *io, int64_t n)
 {
     const lie l = lie_of(io);
-    if (l.together && l.across == 2 * PART)
-        load_across(cells, &l, io, n);
-    else if (!l.together && l.across == PART)
-        load_apart(cells, io, n);
+    const int full = io->lanes == LANES, some = full || FEW_AT_ONCE;
+    if (some && l.together && l.across == 2 * PART)
+        (full ? load_across : load_few_across)(cells, &l, io, n);
+    else if (some && !l.together && l.across == PART)
+        (full ? load_apart : load_few_apart)(cells, io, n);
     else if (l.together && io->step == 2 * PART && io->lanes == LANES)
         load_along(cells, &l, io, n);
     else
@@ -227,6 +255,30 @@ static void store_apart(const cell *from, const cpu_fft_io *io, int64_t n)
     }
 }
 
+/* The same of fewer lanes than a vector has. */
+static void store_few_across(const cell *from, const lie *l, const cpu_fft_io *io, int64_t n)
+{
+    const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
+    char *to = l->base + io->lane[0];
+    for (int64_t j = 0; j < n; j++, to += io->step) {
+        vec re = sr * from[j].r, im = si * from[j].i;
+        vec even = l->exchanged ? im : re, odd = l->exchanged ? re : im;
+        const vec both[2] = {SHUFFLE(even, odd, LOW), SHUFFLE(even, odd, HIGH)};
+        store_few(to, io->lanes, both);
+    }
+}
+
+static void store_few_apart(const cell *from, const cpu_fft_io *io, int64_t n)
+{
+    const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
+    for (int64_t j = 0; j < n; j++) {
+        if (io->re)
+            store_first(io->re + io->lane[0] + j * io->step, io->lanes, sr * from[j].r);
+        if (io->im)
+            store_first(io->im + io->lane[0] + j * io->step, io->lanes, si * from[j].i);
+    }
+}
+
 static void store_along(const cell *from, const lie *l, const cpu_fft_io *io, int64_t n)
 {
     const FFT_REAL sr = (FFT_REAL)io->scale[0], si = (FFT_REAL)io->scale[1];
@@ -253,10 +305,11 @@ static void store_along(const cell *from, const lie *l, const cpu_fft_io *io, in
 static void store(const void *cells, const cpu_fft_io *io, int64_t n)
 {
     const lie l = lie_of(io);
-    if (l.together && l.across == 2 * PART)
-        store_across(cells, &l, io, n);
-    else if (!l.together && l.across == PART)
-        store_apart(cells, io, n);
+    const int full = io->lanes == LANES, some = full || FEW_AT_ONCE;
+    if (some && l.together && l.across == 2 * PART)
+        (full ? store_across : store_few_across)(cells, &l, io, n);
+    else if (some && !l.together && l.across == PART)
+        (full ? store_apart : store_few_apart)(cells, io, n);
     else if (l.together && io->step == 2 * PART && io->lanes == LANES)
         store_along(cells, &l, io, n);
     else

@@ -2,6 +2,9 @@
  * Vectors and cells of one SIMD level. The includer defines FFT_REAL (float or double), FFT_WORD
  * (the signed integer of that size) and FFT_DOUBLE (1 for double). */
 #include <string.h>
+#if CPU_ISA_LEVEL == 2
+#include <immintrin.h>
+#endif
 #include "fft/fft.h"
 
 #if CPU_ISA_LEVEL == 2
@@ -68,6 +71,45 @@ INLINE void store_vec(void *p, vec v)
 {
     *(loose_vec *)p = v;
 }
+
+/* The first n elements of a vector, and zeros after them; n may be below 0 or beyond the vector. */
+#if FFT_BYTES == 64
+typedef uint32_t first_mask;
+INLINE first_mask first_of(int64_t n)
+{
+    return n >= LANES ? (first_mask)(((uint64_t)1 << LANES) - 1)
+                      : ((first_mask)1 << (n > 0 ? n : 0)) - 1;
+}
+INLINE vec load_first(const void *p, int64_t n)
+{
+#if FFT_DOUBLE
+    return (vec)_mm512_maskz_loadu_pd((__mmask8)first_of(n), p);
+#else
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)first_of(n), p);
+#endif
+}
+INLINE void store_first(void *p, int64_t n, vec v)
+{
+#if FFT_DOUBLE
+    _mm512_mask_storeu_pd(p, (__mmask8)first_of(n), (__m512d)v);
+#else
+    _mm512_mask_storeu_ps(p, (__mmask16)first_of(n), (__m512)v);
+#endif
+}
+#else
+INLINE vec load_first(const void *p, int64_t n)
+{
+    vec v = {0};
+    if (n > 0)
+        memcpy(&v, p, (size_t)(n < LANES ? n : LANES) * sizeof(FFT_REAL));
+    return v;
+}
+INLINE void store_first(void *p, int64_t n, vec v)
+{
+    if (n > 0)
+        memcpy(p, &v, (size_t)(n < LANES ? n : LANES) * sizeof(FFT_REAL));
+}
+#endif
 
 INLINE vec all(FFT_REAL x)
 {

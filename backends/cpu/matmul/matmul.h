@@ -73,6 +73,7 @@ CPU_ISA_DECLARE(extern const mm_level, cpu_matmul_kernels);
 
 #define MM_MAX_DEPTH 256
 #define MM_DOT_BYTES 64        /* of the partial sums of an inner product */
+#define MM_DOT_AHEAD 4096      /* bytes that one inner product of long vectors asks for ahead */
 #define MM_SWEEP_ROWS 16       /* of b, converted at a time */
 #define MM_DOT_COLUMNS 4       /* of b, converted at a time */
 #define MM_TASK_WORK (1 << 20) /* multiply-adds worth a task */

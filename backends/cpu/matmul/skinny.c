@@ -2,6 +2,8 @@
  * Products with few rows: bound by reading b, so b is read once, in place, and never packed. */
 #include "matmul/matmul.h"
 
+enum { DOT_NEAR = 16384 }; /* bytes of a row that stay in the first cache for all columns */
+
 /* Columns of b have unit stride: rows of b are swept, a few at a time, over sums that stay in the
  * cache. Adds up as the packed kernels do, to the bit. */
 void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot)
@@ -39,8 +41,11 @@ void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slo
     const int native = mm_reads_in_place(p, &p->b, p->b.row);
     const int a_native = p->m == 1 && mm_reads_in_place(p, &p->a, p->a.column);
     const int64_t step = native ? n : MM_DOT_COLUMNS, sums_bytes = p->m * MM_DOT_BYTES;
-    for (int64_t d = 0; d < p->depth; d += p->kc) {
-        int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
+    /* Chains go on from block to block, so that the result has the same bits without blocks. */
+    const int whole = native && a_native && (n == 1 || p->depth * k->element <= DOT_NEAR);
+    const int64_t deep = whole ? p->depth : p->kc;
+    for (int64_t d = 0; d < p->depth; d += deep) {
+        int64_t kc = p->depth - d < deep ? p->depth - d : deep;
         char *a = mm_at(p, &p->a, item, 0, d);
         if (!a_native) {
             k->load[p->a.dtype](a, p->a.row, p->a.column, p->m, kc, slot + p->slot_a);

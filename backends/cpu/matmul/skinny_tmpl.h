@@ -124,6 +124,17 @@ static void MM_FN(sweep)(int64_t m, int64_t n, int64_t kc, const void *a_, const
         MM_FN(sweep_rows)(m, n, 1, a + k * m, b + k * ldb, ldb, c, ldc, first && k == 0);
 }
 
+/* Of two vectors of which each element is used once, what lies further on than processors look by
+ * themselves is asked for; it may be nothing. */
+static inline __attribute__((always_inline)) void MM_FN(ahead)(const MM_T *a, const MM_T *b)
+{
+#pragma GCC unroll 8
+    for (int i = 0; i < MM_DOT_BYTES; i += 64) {
+        __builtin_prefetch((const char *)a + MM_DOT_AHEAD + i);
+        __builtin_prefetch((const char *)b + MM_DOT_AHEAD + i);
+    }
+}
+
 /* The inner products of rows rows of a and columns columns of b, over kc; all of unit stride along
  * k. Lane l of a sum is the chain over k = l, l + MM_DOT_LANES, ... whatever the width of vectors.
  */
@@ -146,6 +157,8 @@ static inline __attribute__((always_inline)) void MM_FN(dot_block)(
     for (int64_t k = 0; k + MM_DOT_LANES <= kc; k += MM_DOT_LANES)
 #pragma GCC unroll 8
         for (int c = 0; c < columns; c++) {
+            if (rows == 1 && columns == 1)
+                MM_FN(ahead)(a + k, b + k);
 #pragma GCC unroll 8
             for (int v = 0; v < MM_DOT_VECTORS; v++)
                 memcpy(&x[v], b + c * ldb + k + v * MM_LANES, MM_BYTES);

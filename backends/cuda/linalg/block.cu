@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Batches of matrices of one dtype, CUDA_DTYPE, that fit into the shared memory of a block, which
  * has one each; small.h describes the parameters. */
+#include "linalg/block_cholesky.cuh"
 #include "linalg/block_qr.cuh"
 #include "linalg/block_solve.cuh"
 #include "linalg/block_svd.cuh"

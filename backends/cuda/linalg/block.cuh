@@ -112,85 +112,11 @@ template <class F> LIN_FN void lin_by_parts(int n, F f)
         f(lin_parts<4>());
 }
 
-/* From each column c > j of a (m, n), from row `from(c)` > j on, column j times factor(c) is
- * subtracted: a warp has some columns, and column j in registers. */
-template <int PARTS, class T, class ROWS, class FACTOR>
-LIN_FN void lin_block_subtract(int j, int m, int n, T *a, int pitch, ROWS from, FACTOR factor)
-{
-    const int lane = lin_lane();
-    T mine[PARTS];
-    LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lane;
-        mine[q] = i > j && i < m ? a[j * pitch + i] : lin_make<T>(0, 0);
-    }
-    for (int first = j + 1 + lin_warp(); first < n; first += LIN_AT_ONCE * lin_warps()) {
-        T e[LIN_AT_ONCE][PARTS];
-        LIN_UNROLL
-        for (int k = 0; k < LIN_AT_ONCE; k++) {
-            const int c = first + k * lin_warps(), least = c < n ? from(c) : m;
-            LIN_UNROLL
-            for (int q = 0; q < PARTS; q++)
-                if (32 * q + lane >= least && 32 * q + lane < m)
-                    e[k][q] = lin_minus(a[c * pitch + 32 * q + lane], mine[q], factor(c));
-        }
-        LIN_UNROLL
-        for (int k = 0; k < LIN_AT_ONCE; k++) {
-            const int c = first + k * lin_warps(), least = c < n ? from(c) : m;
-            LIN_UNROLL
-            for (int q = 0; q < PARTS; q++)
-                if (32 * q + lane >= least && 32 * q + lane < m)
-                    a[c * pitch + 32 * q + lane] = e[k][q];
-        }
-    }
-}
-
-/* ---- cholesky ---- */
-
-/* What lin_cholesky_of is for a warp. */
-template <int PARTS, class T> LIN_FN int lin_block_cholesky_of(int n, T *a, int pitch)
-{
-    for (int j = 0; j < n; j++) {
-        T *column = a + j * pitch;
-        const LIN_R pivot = lin_re(column[j]);
-        if (!(pivot > 0))
-            return pivot == pivot ? j + 1 : LIN_HAS_NAN;
-        const LIN_R root = lin_root(pivot);
-        __syncthreads();
-        for (int i = j + (int)threadIdx.x; i < n; i += (int)blockDim.x)
-            column[i] = i == j ? lin_make<T>(root, 0) : lin_over(column[i], root);
-        __syncthreads();
-        lin_block_subtract<PARTS>(
-            j, n, n, a, pitch, [&](int c) { return c; },
-            [&](int c) { return lin_conj(column[c]); });
-        __syncthreads();
-    }
-    return 0;
-}
-
 template <class T>
 LIN_FN void lin_block_fill(const lin_side &s, int64_t item, int rows, int columns, T value)
 {
     T *to = lin_item<T>(s, item);
     lin_block_each(s, rows, columns, [&](int i, int j) { to[i * s.row + j * s.column] = value; });
-}
-
-template <class T> LIN_FN int lin_block_cholesky_item(const lin_small &p, int64_t item, char *room)
-{
-    const int n = p.m, pitch = LIN_PITCH(n);
-    T *a = lin_carve<T>(room, n * pitch);
-    lin_block_load(p.in[0], item, n, n, LIN_LOWER, false, a, pitch);
-    __syncthreads();
-    int failed = 0;
-    lin_by_parts(n, [&](auto parts) {
-        failed = lin_block_cholesky_of<decltype(parts)::count>(n, a, pitch);
-    });
-    __syncthreads();
-    if (failed)
-        lin_block_fill(p.out[0], item, n, n, lin_nan<T>());
-    else
-        lin_block_store(p.out[0], item, n, n, LIN_LOWER, a, pitch);
-    return failed;
 }
 
 #endif

@@ -1,134 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * LU of a block's matrix, by panels of columns: one warp factors a panel, in which all depends on
- * all, and the block takes the panel's products from the rest at once, so that each element of that
- * is read and written once a panel. */
+ * LU of a block's matrix, by panels of columns. */
 #ifndef NDOCK_CUDA_LINALG_BLOCK_LU_CUH
 #define NDOCK_CUDA_LINALG_BLOCK_LU_CUH
-#include "linalg/block.cuh"
+#include "linalg/panel.cuh"
 
-/* Columns that are factored before the others are touched: what a warp has of them is in
- * registers. */
-template <class T> struct lin_panel {
-    static constexpr int count = sizeof(T) > 8 ? 4 : 8;
-};
-
-/* The pivot of column j of columns `first` to `end`, whose rows change places, and the column below
- * it by the pivot, by a warp. order: which row of the given matrix is where. */
+/* The row from j on of the largest magnitude in column k. */
 template <int PARTS, class T>
-LIN_FN void lin_panel_pivot(int j, int first, int end, int m, T *a, int pitch, int *pivots,
-                            int *order)
+LIN_FN int lin_held_pivot(const lin_held<T, PARTS> &h, int k, int j, int m)
 {
-    T *column = a + j * pitch;
-    const int p = lin_warp_pivot(m, column, j), lane = lin_lane();
-    __syncwarp();
-    if (lane == 0) {
+    LIN_R most = -1;
+    int at = m;
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lin_lane();
+        const LIN_R size = lin_size(h.at[k][q]);
+        if (i >= j && i < m && most == most && !(size <= most)) {
+            most = size;
+            at = i;
+        }
+    }
+    return lin_place_of_most(most, at);
+}
+
+/* Rows j and p of column k are exchanged; what is in row j then is returned. */
+template <int PARTS, class T> LIN_FN T lin_held_exchange(lin_held<T, PARTS> &h, int k, int j, int p)
+{
+    const T down = lin_held_row(h, k, j), up = lin_held_row(h, k, p);
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++) {
+        const int i = 32 * q + lin_lane();
+        h.at[k][q] = i == j ? up : i == p ? down : h.at[k][q];
+    }
+    return up;
+}
+
+/* Column k below its pivot, which is in row j, by the pivot. */
+template <int PARTS, class T>
+LIN_FN void lin_held_divide(lin_held<T, PARTS> &h, int k, int j, T pivot)
+{
+    const T inverse = lin_inverse(pivot);
+    if (lin_re(pivot) == 0 && lin_im(pivot) == 0)
+        return;
+    LIN_UNROLL
+    for (int q = 0; q < PARTS; q++)
+        if (32 * q + lin_lane() > j)
+            h.at[k][q] = lin_divided_by(h.at[k][q], pivot, inverse);
+}
+
+/* Column k, whose row is j, and the columns after it: the pivot's row comes up, and what it makes of
+ * the rows below. */
+template <int K, int PARTS, class T>
+LIN_FN void lin_held_step(lin_held<T, PARTS> &h, int first, int end, int m, int *pivots, int *order)
+{
+    const int j = first + K;
+    if (j >= end)
+        return;
+    const int p = lin_held_pivot(h, K, j, m);
+    if (lin_lane() == 0) {
         const int row = order[p];
         order[p] = order[j];
         order[j] = row;
         pivots[j] = p;
     }
-    const int c = first + lane;
-    if (c < end && p != j) {
-        const T t = a[c * pitch + j];
-        a[c * pitch + j] = a[c * pitch + p];
-        a[c * pitch + p] = t;
-    }
-    __syncwarp();
-    const T pivot = column[j], inverse = lin_inverse(pivot);
-    const bool zero = lin_re(pivot) == 0 && lin_im(pivot) == 0;
+    T top[lin_held<T, PARTS>::count];
     LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lane;
-        if (i > j && i < m && !zero)
-            column[i] = lin_divided_by(column[i], pivot, inverse);
-    }
-    __syncwarp();
+    for (int k = 0; k < (lin_held<T, PARTS>::count); k++)
+        top[k] = lin_held_exchange(h, k, j, p);
+    lin_held_divide(h, K, j, top[K]);
+    LIN_UNROLL
+    for (int k = K + 1; k < (lin_held<T, PARTS>::count); k++)
+        LIN_UNROLL
+    for (int q = 0; q < PARTS; q++)
+        if (32 * q + lin_lane() > j)
+            h.at[k][q] = lin_minus(h.at[k][q], h.at[K][q], top[k]);
 }
 
-/* Factors columns `first` to `end` from row `first` on, by a warp. */
+template <int K, int PARTS, class T>
+LIN_FN void lin_held_steps(lin_held<T, PARTS> &h, int first, int end, int m, int *pivots,
+                           int *order)
+{
+    if constexpr (K < lin_held<T, PARTS>::count) {
+        lin_held_step<K>(h, first, end, m, pivots, order);
+        lin_held_steps<K + 1>(h, first, end, m, pivots, order);
+    }
+}
+
+/* Factors columns `first` to `end` from row `first` on, by a warp. order: which row of the given
+ * matrix is where. */
 template <int PARTS, class T>
 LIN_FN void lin_panel_lu(int first, int end, int m, T *a, int pitch, int *pivots, int *order)
 {
-    for (int j = first; j < end; j++) {
-        lin_panel_pivot<PARTS>(j, first, end, m, a, pitch, pivots, order);
-        T mine[PARTS];
-        LIN_UNROLL
-        for (int q = 0; q < PARTS; q++) {
-            const int i = 32 * q + lin_lane();
-            mine[q] = i > j && i < m ? a[j * pitch + i] : lin_make<T>(0, 0);
-        }
-        for (int c = j + 1; c < end; c++) {
-            const T factor = a[c * pitch + j];
-            LIN_UNROLL
-            for (int q = 0; q < PARTS; q++) {
-                const int i = 32 * q + lin_lane();
-                if (i > j && i < m)
-                    a[c * pitch + i] = lin_minus(a[c * pitch + i], mine[q], factor);
-            }
-        }
-        __syncwarp();
-    }
+    lin_held<T, PARTS> h;
+    lin_held_load(h, first, end, m, a, pitch);
+    lin_held_steps<0>(h, first, end, m, pivots, order);
+    lin_held_store(h, first, end, m, a, pitch);
 }
 
 /* The other columns, of n, change rows as a panel did; those after it become rows of u. */
 template <class T>
 LIN_FN void lin_panel_rows(int first, int end, int n, T *a, int pitch, const int *pivots)
 {
+    constexpr int COUNT = lin_panel<T>::count;
     for (int c = (int)threadIdx.x; c < n; c += (int)blockDim.x) {
         if (c >= first && c < end)
             continue;
-        T *column = a + c * pitch;
+        T *column = a + c * pitch, top[COUNT];
         for (int j = first; j < end; j++) {
             const int p = pivots[j];
             const T t = column[j];
             column[j] = column[p];
             column[p] = t;
         }
-        for (int j = first; j < end - 1 && c >= end; j++) {
-            const T e = column[j];
-            for (int i = j + 1; i < end; i++)
-                column[i] = lin_minus(column[i], a[j * pitch + i], e);
-        }
-    }
-}
-
-/* From the columns from `end` on, rows from `end` on, the panel's products are subtracted, in the
- * order of its columns; a warp has some columns. */
-template <int PARTS, class T>
-LIN_FN void lin_panel_subtract(int first, int end, int m, int n, T *a, int pitch)
-{
-    constexpr int COUNT = lin_panel<T>::count;
-    T panel[COUNT][PARTS];
-    LIN_UNROLL
-    for (int k = 0; k < COUNT; k++)
+        if (c < end)
+            continue;
         LIN_UNROLL
-    for (int q = 0; q < PARTS; q++) {
-        const int i = 32 * q + lin_lane();
-        panel[k][q] =
-            i >= end && i < m && first + k < end ? a[(first + k) * pitch + i] : lin_make<T>(0, 0);
-    }
-    for (int c = end + lin_warp(); c < n; c += lin_warps()) {
-        T *column = a + c * pitch, e[PARTS];
+        for (int k = 0; k < COUNT; k++)
+            top[k] = first + k < end ? column[first + k] : lin_make<T>(0, 0);
         LIN_UNROLL
-        for (int q = 0; q < PARTS; q++) {
-            const int i = 32 * q + lin_lane();
-            e[q] = i >= end && i < m ? column[i] : lin_make<T>(0, 0);
-        }
-        LIN_UNROLL
-        for (int k = 0; k < COUNT; k++) {
-            if (first + k >= end)
-                break;
-            const T factor = column[first + k];
+        for (int j = 0; j < COUNT - 1; j++)
             LIN_UNROLL
-            for (int q = 0; q < PARTS; q++)
-                e[q] = lin_minus(e[q], panel[k][q], factor);
-        }
+        for (int i = j + 1; i < COUNT; i++)
+            if (first + i < end)
+                top[i] = lin_minus(top[i], a[(first + j) * pitch + first + i], top[j]);
         LIN_UNROLL
-        for (int q = 0; q < PARTS; q++) {
-            const int i = 32 * q + lin_lane();
-            if (i >= end && i < m)
-                column[i] = e[q];
-        }
+        for (int k = 1; k < COUNT; k++)
+            if (first + k < end)
+                column[first + k] = top[k];
     }
 }
 
@@ -144,7 +141,8 @@ LIN_FN void lin_block_lu_of(int m, int n, T *a, int pitch, int *pivots, int *ord
         __syncthreads();
         lin_panel_rows(first, end, n, a, pitch, pivots);
         __syncthreads();
-        lin_panel_subtract<PARTS>(first, end, m, n, a, pitch);
+        lin_panel_subtract<PARTS>(first, end, m, n, a, pitch,
+                                  [&](int k, int c) { return a[c * pitch + first + k]; });
         __syncthreads();
     }
 }

@@ -60,17 +60,7 @@ template <class T> LIN_FN int lin_warp_pivot(int m, const T *column, int j)
             at = i;
         }
     }
-    for (int apart = 16; apart > 0; apart /= 2) {
-        const R size = lin_shuffle_xor(most, apart);
-        const int other = lin_shuffle_xor(at, apart);
-        const bool nan = most != most, also = size != size;
-        const bool same = nan ? also : size == most;
-        if (same ? other < at : also || (!nan && size > most)) {
-            most = size;
-            at = other;
-        }
-    }
-    return at;
+    return lin_place_of_most(most, at);
 }
 
 /* From columns first, first + step ... of a row of a (., n), `mine` times factor(column). */
