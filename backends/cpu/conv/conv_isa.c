@@ -62,6 +62,7 @@ static inline void cv_tap_next(const cv_gather *g, cv_tap *t, int64_t channels)
         t->channel += channels;
         if (t->channel < g->channels)
             return;
+        t->at[2] += t->channel / g->channels - 1; /* of one row */
         t->channel = 0;
     }
     for (int d = 2; d >= 0; d--) {
@@ -80,6 +81,22 @@ static inline int cv_tap_row(const cv_gather *g, const cv_tap *t, const cv_lane_
     const int64_t h = run->at[1] + t->at[1] * g->axis[1].move;
     *row = d * g->space[0] + h * g->space[1];
     return d >= 0 && d < g->extent[0] && h >= 0 && h < g->extent[1];
+}
+
+/* How many of the next numbers, of `most`, are elements side by side for each lane of a panel: channels of this tap
+ * and of those behind it in the row. 0: taps do not lie that way, or have lanes outside. */
+static inline int64_t cv_tap_joined(const cv_gather *g, const cv_tap *t, const cv_lane_run *run,
+                                    int runs, int64_t most, int64_t *offset)
+{
+    const nd_window_axis *a = &g->axis[2];
+    const int64_t first = run->at[2] + t->at[2];
+    if (!g->transpose || runs != 1 || a->move != 1 || a->taps == 1 || g->space[2] != g->channels ||
+        first < 0 || run->at[2] + (run->n - 1) * a->scale + a->taps > g->extent[2] ||
+        !cv_tap_row(g, t, run, offset))
+        return 0;
+    *offset += first * g->space[2] + t->channel;
+    const int64_t n = (a->taps - t->at[2]) * g->channels - t->channel;
+    return n < most ? n : most;
 }
 
 #define CV_SAME(x) (x)

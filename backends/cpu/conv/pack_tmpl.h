@@ -87,9 +87,15 @@ static inline __attribute__((always_inline)) void CV_FN(pack_width)(const cv_gat
         if (lanes < width)
             memset(dst, 0, (size_t)(width * kc) * sizeof *dst);
         cv_tap t = cv_tap_at(g, k0);
-        for (int64_t k = 0, same; k < kc; k += same) {
-            same = cv_tap_channels(g, &t, kc - k);
-            CV_FN(tap_of_panel)(g, run, runs, &t, same, dst + k * width, width);
+        for (int64_t k = 0, same, offset; k < kc; k += same) {
+            same = cv_tap_joined(g, &t, run, runs, kc - k, &offset);
+            if (same > 0) {
+                g->transpose((const CV_S *)g->data + offset, g->axis[2].scale * g->space[2], 1,
+                             lanes, same, dst + k * width);
+            } else {
+                same = cv_tap_channels(g, &t, kc - k);
+                CV_FN(tap_of_panel)(g, run, runs, &t, same, dst + k * width, width);
+            }
             cv_tap_next(g, &t, same);
         }
     }

@@ -40,13 +40,15 @@ static int is_pointwise(const plan *p)
     return cv_is_line(p->x.space, p->x.extent);
 }
 
-/* Whether it pays to lay channels side by side: a copy that stays in the cache, of which all taps are read. */
+/* Whether it pays to lay channels side by side: a copy that stays in the cache, of which all taps are read, many
+ * elements at a time. */
 static int is_turned(const plan *p, int64_t channels)
 {
     const int64_t bytes = channels * cv_product(p->x.extent) * p->k->element;
+    const int64_t together = channels * (p->axis[2].move == 1 ? p->axis[2].taps : 1);
     return !p->channels_inner && !p->pointwise && mm_is_native(p->k, p->x.dtype) &&
            p->x.space[2] == 1 && cv_is_line(p->x.space, p->x.extent) &&
-           channels >= TURNED_CHANNELS && bytes <= TURNED_BYTES;
+           together >= TURNED_CHANNELS && bytes <= TURNED_BYTES;
 }
 
 static void plan_call(plan *p, const ndp_call *call)
