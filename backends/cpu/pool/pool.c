@@ -94,7 +94,7 @@ static void plan_call(plan *q, const ndp_call *call)
     if (q->by_channels) /* rows of pixels are not kept where they lie as they are computed */
         width =
             takes_rows(q) && q->f.in.size < q->f.element ? width * q->f.channels : q->f.channels;
-    q->by_planes = call->op == NDP_OP_max_pool_grad && sums_planes(q);
+    q->by_planes = call->op == NDP_OP_max_pool_grad ? sums_planes(q) : 0;
     const int64_t plane = q->by_planes == APART ? cv_product(q->image) * q->f.element : 0;
     pl_room(&q->f, ROWS + (plane ? (plane + 8 * width - 1) / (8 * width) : 0), width,
             8 * q->grid[2]);
