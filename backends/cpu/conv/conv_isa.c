@@ -5,6 +5,7 @@
 #include "conv/conv.h"
 
 #define CV_MOST_LANES 64
+#define CV_TURNED 64 /* channels that are turned at a time */
 
 /* Lanes of a panel that follow each other along the last axis. */
 typedef struct {

@@ -44,6 +44,34 @@ static inline __attribute__((always_inline)) void CV_FN(lanes)(const cv_gather *
         dst[i] = 0;
 }
 
+/* Some channels of one tap, which lie side by side, for lanes of several rows or of which some are outside: they are
+ * copied to a line for each lane, and turned. */
+static inline __attribute__((always_inline)) void CV_FN(turn_lanes)(const cv_gather *g,
+                                                                    const cv_lane_run *run,
+                                                                    int runs, const cv_tap *t,
+                                                                    int64_t channels, CV_T *dst,
+                                                                    const int width)
+{
+    CV_S line[CV_MOST_LANES * CV_TURNED];
+    const int lanes = run[runs - 1].lane + run[runs - 1].n;
+    const int64_t scale = g->axis[2].scale, moved = t->at[2] * g->axis[2].move;
+    for (int64_t c = 0; c < channels; c += CV_TURNED) {
+        const int64_t some = channels - c < CV_TURNED ? channels - c : CV_TURNED;
+        for (int i = 0; i < runs; i++) {
+            int64_t row, at = run[i].at[2] + moved;
+            const int inside = cv_tap_row(g, t, &run[i], &row);
+            CV_S *to = line + run[i].lane * CV_TURNED;
+            for (int l = 0; l < run[i].n; l++, at += scale, to += CV_TURNED)
+                if (inside && at >= 0 && at < g->extent[2])
+                    memcpy(to, (const CV_S *)g->data + row + at * g->space[2] + t->channel + c,
+                           (size_t)some * sizeof *to);
+                else
+                    memset(to, 0, (size_t)some * sizeof *to);
+        }
+        g->transpose(line, CV_TURNED, 1, lanes, some, dst + c * width);
+    }
+}
+
 /* The next channels of one tap, for all lanes of a panel. */
 static inline __attribute__((always_inline)) void CV_FN(tap_of_panel)(const cv_gather *g,
                                                                       const cv_lane_run *run,
@@ -60,6 +88,10 @@ static inline __attribute__((always_inline)) void CV_FN(tap_of_panel)(const cv_g
         g->transpose((const CV_S *)g->data + row + (run[0].at[2] + moved) * g->space[2] +
                          t->channel * g->channel,
                      scale * g->space[2], g->channel, lanes, channels, dst);
+        return;
+    }
+    if (channels > 1 && g->transpose) {
+        CV_FN(turn_lanes)(g, run, runs, t, channels, dst, width);
         return;
     }
     for (int i = 0; i < runs; i++) {
