@@ -15,6 +15,16 @@ typedef struct {
     int32_t n_slots;
 } work;
 
+/* Narrower tiles, where there are fewer than threads: sums do not depend on them. */
+static void share_tiles(plan *p)
+{
+    const int64_t columns = p->k->columns, threads = cpu_threads();
+    while (p->parts * p->groups * p->tiles_o * p->tiles_l < threads && p->tile_l > columns) {
+        p->tile_l = mm_round_up(p->tile_l / 2, columns);
+        p->tiles_l = (p->lanes + p->tile_l - 1) / p->tile_l;
+    }
+}
+
 static void plan_tiles(plan *p)
 {
     const int64_t size = p->k->element;
@@ -28,6 +38,8 @@ static void plan_tiles(plan *p)
         p->parts = p->images;
     p->part_images = (p->images + p->parts - 1) / p->parts;
     p->parts = (p->images + p->part_images - 1) / p->part_images;
+    if (!p->planes)
+        share_tiles(p);
 }
 
 /* Whether each position is one element of the source, and these are equally far apart. */
