@@ -39,6 +39,13 @@ noinst_LTLIBRARIES += %reldir%/libcpu-avx512.la
 %canon_reldir%_libcpu_avx512_la_CPPFLAGS = $(cpu_avx512_cppflags)
 %canon_reldir%_libcpu_avx512_la_CFLAGS = $(cpu_avx512_cflags)
 cpu_variants += %reldir%/libcpu-avx512.la
+
+# What has sums of integer products, for processors with AVX-512 VNNI.
+noinst_LTLIBRARIES += %reldir%/libcpu-avx512vnni.la
+%canon_reldir%_libcpu_avx512vnni_la_SOURCES = %reldir%/quant/quant_isa.c
+%canon_reldir%_libcpu_avx512vnni_la_CPPFLAGS = $(cpu_cppflags) -DCPU_ISA_SUFFIX=avx512vnni -DCPU_ISA_LEVEL=2
+%canon_reldir%_libcpu_avx512vnni_la_CFLAGS = $(cpu_avx512_cflags) -mavx512vnni
+cpu_variants += %reldir%/libcpu-avx512vnni.la
 endif
 
 # Whether the kernels for AVX-512 compile, on an x86-64 that need not have it, in a seventh of the time that fast code would take.
@@ -48,6 +55,9 @@ check-avx512:
 	  $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(cpu_avx512_cppflags) $(CPPFLAGS) $(cpu_avx512_cflags) $(CFLAGS) -O0 -w -c -o /dev/null \
 	    "$(srcdir)/$$file" || exit 1; \
 	done
+	@echo "  CHECK   for AVX-512 VNNI"
+	@$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(INCLUDES) $(cpu_avx512_cppflags) $(CPPFLAGS) $(cpu_avx512_cflags) -mavx512vnni $(CFLAGS) -O0 -w -c -o /dev/null \
+	  "$(srcdir)/%reldir%/quant/quant_isa.c"
 .PHONY: check-avx512
 
 plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
@@ -55,7 +65,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
   %reldir%/comm/collective.c %reldir%/comm/comm.h %reldir%/comm/message.c %reldir%/comm/segment.c \
   %reldir%/conv/beside.c %reldir%/conv/beside_tmpl.h %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/depthwise.c %reldir%/conv/pack_avx2.h %reldir%/conv/pack_tmpl.h %reldir%/conv/plan.c %reldir%/conv/plane.c %reldir%/conv/plane_tmpl.h %reldir%/conv/dot_tmpl.h %reldir%/conv/weight_beside.c %reldir%/conv/weight_plane.c \
-  %reldir%/conv/tap_tmpl.h %reldir%/conv/turn_tmpl.h %reldir%/conv/weight.c %reldir%/conv/weight.h %reldir%/conv/weight_pack.c \
+  %reldir%/conv/tap_tmpl.h %reldir%/conv/turn_tmpl.h %reldir%/conv/weight.c %reldir%/conv/weight.h %reldir%/conv/weight_pack.c %reldir%/conv/widen.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
   %reldir%/elementwise/divide.h %reldir%/elementwise/arith_tmpl.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
@@ -87,7 +97,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/pool/frame.c %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
   %reldir%/pool/unfold.c \
   %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/quant.c %reldir%/quant/quant.h \
-  %reldir%/quant/unpack_avx2.h \
+  %reldir%/quant/dot_vnni_tmpl.h %reldir%/quant/unpack_avx2.h %reldir%/quant/unpack_vnni.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \

@@ -35,4 +35,7 @@ check "OMP_NUM_THREADS=6: the same bits" same omp
 # Another run of as many threads as before, too.
 check "runs at the lowest SIMD level" bits baseline NDOCK_CPU_ISA=baseline NDOCK_NUM_THREADS=4
 check "lowest SIMD level: the same bits" same baseline
+# Where the processor has AVX-512 VNNI, products of quantised arrays had it above.
+check "runs with AVX-512 at most" bits avx512 NDOCK_CPU_ISA=avx512
+check "AVX-512 at most: the same bits" same avx512
 finish

@@ -144,6 +144,54 @@ def test_channels_last(device, dtype):
         np.testing.assert_array_equal(host(F.max_pool2d(last, 3, 2, 1)), host(F.max_pool2d(first, 3, 2, 1)))
 
 
+def last_of(x):
+    """The same numbers, channels innermost in memory."""
+    return nd.permute_dims(nd.permute_dims(x, (0, 2, 3, 1)).copy(), (0, 3, 1, 2))
+
+
+@cases(*[(d, t) for d in DEVICES for t in ("float16", "bfloat16")])
+def test_channels_last_of_16_bits(device, dtype):
+    """Numbers of so few bits that sums are exact: results are those of float64, rounded once. The largest image is of several turns."""
+    rng = np.random.default_rng(11)
+    for n, c, extent, o, groups, kernel, options in (
+            (2, 6, (7, 5), 4, 1, (3, 3), dict(padding=1)), (2, 3, (9, 8), 8, 1, (5, 5), dict(padding=2, stride=2)),
+            (3, 12, (6, 7), 12, 3, (3, 2), dict(padding=1)), (2, 20, (8, 6), 20, 20, (3, 3), dict(padding=1, stride=(1, 2))),
+            (2, 8, (6, 6), 5, 1, (1, 1), {}), (5, 16, (96, 160), 2, 1, (3, 3), dict(padding=1)), (1, 70, (5, 4), 70, 70, (3, 3), dict(padding=2))):
+        x = from_numpy(rng.integers(-4, 5, (n, c, *extent)) / 4, device)
+        w = from_numpy(rng.integers(-4, 5, (o, c // groups, *kernel)) / 4, device)
+        y = F.conv2d(x, w, groups=groups, **options)
+        g = from_numpy(rng.integers(-2, 3, y.shape) / 2, device)
+        few = tuple(last_of(nd.astype(a, dtype)) for a in (x, w, g))
+        for weight in (few[1], nd.astype(w, dtype)):
+            for got, want in ((F.conv2d(few[0], weight, groups=groups, **options), y),
+                              (F.conv2d_input(x.shape, weight, few[2], groups=groups, **options),
+                               F.conv2d_input(x.shape, w, g, groups=groups, **options))):
+                assert str(got.dtype) == dtype
+                np.testing.assert_array_equal(host(nd.astype(got, nd.float64)), host(nd.astype(nd.astype(want, dtype), nd.float64)))
+        want = F.conv2d_weight(x, w.shape, g, groups=groups, **options)
+        for image, grad in ((few[0], few[2]), (nd.astype(x, dtype), few[2]), (few[0], nd.astype(g, dtype))):
+            got = F.conv2d_weight(image, w.shape, grad, groups=groups, **options)
+            np.testing.assert_array_equal(host(nd.astype(got, nd.float64)), host(nd.astype(nd.astype(want, dtype), nd.float64)))
+
+
+@cases(*[(d, t) for d in DEVICES for t in ("float16", "bfloat16", "float32")])
+def test_max_pool_gradients_of_planes(device, dtype):
+    """Many planes, whose gradients are added up whole; of integers, which sums keep."""
+    rng = np.random.default_rng(12)
+    for shape, layout in (((8, 9, 7, 11), "first"), ((8, 9, 7, 11), "last"), ((3, 40, 12, 5), "first")):
+        values = rng.permutation(int(np.prod(shape))).reshape(shape) % 101
+        x = nd.astype(from_numpy(values.astype("float64"), device), dtype)
+        for k, s, p in ((2, 2, 0), (3, 1, 1), (3, 2, 1)):
+            y, at = F.max_pool2d(x, k, s, p, return_indices=True)
+            g = rng.integers(-4, 5, y.shape)
+            positions, want = host(at), np.zeros((*shape[:2], shape[2] * shape[3]))
+            for i, c in np.ndindex(*shape[:2]):
+                np.add.at(want[i, c], positions[i, c].ravel(), g[i, c].ravel())
+            grad = nd.astype(from_numpy(g.astype("float64"), device), dtype)
+            got = F.max_pool_grad(last_of(grad) if layout == "last" else grad, at, shape, k, s, p)
+            np.testing.assert_array_equal(host(nd.astype(got, nd.float64)), want.reshape(shape))
+
+
 @cases(*DEVICES)
 def test_empty_batch(device):
     x, w = nd.zeros((0, 3, 5, 5), device=device), nd.ones((4, 3, 3, 3), device=device)

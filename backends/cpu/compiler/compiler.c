@@ -125,6 +125,7 @@ static const char *const level_flags[CPU_ISA_COUNT][8] = {
     {NULL},
     {"-mavx2", "-mfma", "-mf16c", "-mbmi2", NULL},
     {"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mf16c", "-mbmi2", NULL},
+    {"-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mf16c", "-mbmi2", NULL},
 };
 
 static int add_words(char *text, const char **argv, int n)

@@ -269,10 +269,9 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
 
 /* ---- calls ---- */
 
-static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+static uint64_t scratch_of(const ndp_call *call)
 {
     cv_plan p;
-    (void)kernel;
     if (call->op == NDP_OP_conv_weight)
         return cv_weight_scratch(call);
     cv_plan_call(&p, call);
@@ -280,11 +279,9 @@ static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
     return (uint64_t)(p.packed_bytes + mm_round_up(slots, 64) + slots * p.slot_bytes);
 }
 
-static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
+static int32_t run_call(const ndp_call *call)
 {
     cv_plan p;
-    (void)kernel;
-    (void)stream;
     if (call->op == NDP_OP_conv_weight)
         return cv_weight_run(call);
     cv_plan_call(&p, call);
@@ -310,6 +307,28 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
                  pack_task, &r);
     cpu_parallel(tasks, (MM_TASK_WORK / 2 + work - 1) / work, run_tiles, &r);
     return NDP_OK;
+}
+
+static uint64_t scratch(const ndp_kernel *kernel, const ndp_call *call)
+{
+    cv_wide w;
+    (void)kernel;
+    return cv_wide_make(&w, call) ? (uint64_t)w.bytes + scratch_of(&w.call) : scratch_of(call);
+}
+
+static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
+{
+    cv_wide w;
+    int32_t status = NDP_OK;
+    (void)kernel;
+    (void)stream;
+    if (!cv_wide_make(&w, call))
+        return run_call(call);
+    if (w.scratch_bytes < 0)
+        return cpu_error(NDP_ERR_INTERNAL, "conv was called without its scratch memory");
+    for (int64_t first = 0; status == NDP_OK && cv_wide_turn(&w, &first);)
+        status = run_call(&w.call);
+    return status;
 }
 
 static const ndp_kernel the_kernel = {

@@ -170,6 +170,20 @@ void cv_plan_call(cv_plan *p, const ndp_call *call);
 /* Positions and taps of a phase; returns the variant of the weights, -1: no taps. */
 int64_t cv_phase(const cv_plan *p, int64_t phase, nd_window_axis axis[3]);
 
+/* ---- widen.c: a call on floats in place of one on 16 bits ---- */
+typedef struct {
+    const ndp_call *whole;
+    ndp_call call; /* of some images; what scratch it has comes after the floats */
+    ndp_view in[3], out;
+    int64_t shape[3][5], stride[2][5], bytes, scratch_bytes;
+    int64_t images; /* of one turn */
+} cv_wide;
+/* 0: the call is computed as it is. */
+int cv_wide_make(cv_wide *w, const ndp_call *call);
+/* Makes the floats of the images from *first on and the call for them, and moves *first behind them; 0: there are
+ * none. */
+int cv_wide_turn(cv_wide *w, int64_t *first);
+
 /* ---- depthwise.c ---- */
 void cv_depthwise(cv_run *r);
 

@@ -5,6 +5,7 @@
 #include "conv/conv.h"
 
 #define CV_MOST_LANES 64
+#define CV_TURNED 64 /* channels that are turned at a time */
 
 /* Lanes of a panel that follow each other along the last axis. */
 typedef struct {
@@ -62,6 +63,7 @@ static inline void cv_tap_next(const cv_gather *g, cv_tap *t, int64_t channels)
         t->channel += channels;
         if (t->channel < g->channels)
             return;
+        t->at[2] += t->channel / g->channels - 1; /* of one row */
         t->channel = 0;
     }
     for (int d = 2; d >= 0; d--) {
@@ -80,6 +82,31 @@ static inline int cv_tap_row(const cv_gather *g, const cv_tap *t, const cv_lane_
     const int64_t h = run->at[1] + t->at[1] * g->axis[1].move;
     *row = d * g->space[0] + h * g->space[1];
     return d >= 0 && d < g->extent[0] && h >= 0 && h < g->extent[1];
+}
+
+/* How many of the next numbers, of `most`, are elements side by side for each lane of a panel: channels of this tap
+ * and of those behind it in the row. 0: taps do not lie that way. */
+static inline int64_t cv_tap_joined(const cv_gather *g, const cv_tap *t, int64_t most)
+{
+    const nd_window_axis *a = &g->axis[2];
+    if (!g->transpose || a->move != 1 || a->taps == 1 || g->space[2] != g->channels)
+        return 0;
+    const int64_t n = (a->taps - t->at[2]) * g->channels - t->channel;
+    return n < most ? n : most;
+}
+
+/* Whether the lanes of a panel are of one row, and the taps of the row from t on inside for all; the first is at
+ * *offset. */
+static inline int cv_tap_inside(const cv_gather *g, const cv_tap *t, const cv_lane_run *run,
+                                int runs, int64_t *offset)
+{
+    const nd_window_axis *a = &g->axis[2];
+    const int64_t first = run->at[2] + t->at[2];
+    if (runs != 1 || first < 0 || run->at[2] + (run->n - 1) * a->scale + a->taps > g->extent[2] ||
+        !cv_tap_row(g, t, run, offset))
+        return 0;
+    *offset += first * g->space[2] + t->channel;
+    return 1;
 }
 
 #define CV_SAME(x) (x)

@@ -44,6 +44,49 @@ static inline __attribute__((always_inline)) void CV_FN(lanes)(const cv_gather *
         dst[i] = 0;
 }
 
+/* Elements first to before end of n at src; the others are zero. */
+static inline void CV_FN(copy_some)(CV_S *to, const CV_S *src, int64_t n, int64_t first,
+                                    int64_t end)
+{
+    if (first > 0 || end < n)
+        memset(to, 0, (size_t)n * sizeof *to);
+    if (end > first)
+        memcpy(to + first, src + first, (size_t)(end - first) * sizeof *to);
+}
+
+/* n numbers whose elements lie side by side, of one tap or of joined ones, for lanes of several rows or of which some
+ * are outside: they are copied to a line for each lane, and turned. */
+static inline __attribute__((always_inline)) void CV_FN(turn_lanes)(const cv_gather *g,
+                                                                    const cv_lane_run *run,
+                                                                    int runs, const cv_tap *t,
+                                                                    int64_t n, int joined,
+                                                                    CV_T *dst, const int width)
+{
+    CV_S line[CV_MOST_LANES * CV_TURNED];
+    const int lanes = run[runs - 1].lane + run[runs - 1].n;
+    const int64_t scale = g->axis[2].scale, moved = t->at[2] * g->axis[2].move;
+    for (int64_t c = 0; c < n; c += CV_TURNED) {
+        const int64_t some = n - c < CV_TURNED ? n - c : CV_TURNED;
+        for (int i = 0; i < runs; i++) {
+            int64_t row, at = run[i].at[2] + moved;
+            const int inside = cv_tap_row(g, t, &run[i], &row);
+            CV_S *to = line + run[i].lane * CV_TURNED;
+            for (int l = 0; l < run[i].n; l++, at += scale, to += CV_TURNED) {
+                const int64_t e = at * g->space[2] + t->channel + c,
+                              rest = g->extent[2] * g->space[2] - e;
+                int64_t first = 0, end = at >= 0 && at < g->extent[2] ? some : 0;
+                if (joined) {
+                    first = e < 0 ? -e : 0;
+                    end = rest < some ? rest : some;
+                }
+                CV_FN(copy_some)
+                (to, (const CV_S *)g->data + row + e, some, first, inside ? end : 0);
+            }
+        }
+        g->transpose(line, CV_TURNED, 1, lanes, some, dst + c * width);
+    }
+}
+
 /* The next channels of one tap, for all lanes of a panel. */
 static inline __attribute__((always_inline)) void CV_FN(tap_of_panel)(const cv_gather *g,
                                                                       const cv_lane_run *run,
@@ -60,6 +103,10 @@ static inline __attribute__((always_inline)) void CV_FN(tap_of_panel)(const cv_g
         g->transpose((const CV_S *)g->data + row + (run[0].at[2] + moved) * g->space[2] +
                          t->channel * g->channel,
                      scale * g->space[2], g->channel, lanes, channels, dst);
+        return;
+    }
+    if (channels > 1 && g->transpose) {
+        CV_FN(turn_lanes)(g, run, runs, t, channels, 0, dst, width);
         return;
     }
     for (int i = 0; i < runs; i++) {
@@ -87,9 +134,17 @@ static inline __attribute__((always_inline)) void CV_FN(pack_width)(const cv_gat
         if (lanes < width)
             memset(dst, 0, (size_t)(width * kc) * sizeof *dst);
         cv_tap t = cv_tap_at(g, k0);
-        for (int64_t k = 0, same; k < kc; k += same) {
-            same = cv_tap_channels(g, &t, kc - k);
-            CV_FN(tap_of_panel)(g, run, runs, &t, same, dst + k * width, width);
+        for (int64_t k = 0, same, offset; k < kc; k += same) {
+            same = cv_tap_joined(g, &t, kc - k);
+            if (same > 0 && cv_tap_inside(g, &t, run, runs, &offset)) {
+                g->transpose((const CV_S *)g->data + offset, g->axis[2].scale * g->space[2], 1,
+                             lanes, same, dst + k * width);
+            } else if (same > 0) {
+                CV_FN(turn_lanes)(g, run, runs, &t, same, 1, dst + k * width, width);
+            } else {
+                same = cv_tap_channels(g, &t, kc - k);
+                CV_FN(tap_of_panel)(g, run, runs, &t, same, dst + k * width, width);
+            }
             cv_tap_next(g, &t, same);
         }
     }

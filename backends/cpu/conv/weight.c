@@ -15,6 +15,16 @@ typedef struct {
     int32_t n_slots;
 } work;
 
+/* Narrower tiles, where there are fewer than threads: sums do not depend on them. */
+static void share_tiles(plan *p)
+{
+    const int64_t columns = p->k->columns, threads = cpu_threads();
+    while (p->parts * p->groups * p->tiles_o * p->tiles_l < threads && p->tile_l > columns) {
+        p->tile_l = mm_round_up(p->tile_l / 2, columns);
+        p->tiles_l = (p->lanes + p->tile_l - 1) / p->tile_l;
+    }
+}
+
 static void plan_tiles(plan *p)
 {
     const int64_t size = p->k->element;
@@ -28,6 +38,8 @@ static void plan_tiles(plan *p)
         p->parts = p->images;
     p->part_images = (p->images + p->parts - 1) / p->parts;
     p->parts = (p->images + p->part_images - 1) / p->part_images;
+    if (!p->planes)
+        share_tiles(p);
 }
 
 /* Whether each position is one element of the source, and these are equally far apart. */
@@ -40,13 +52,15 @@ static int is_pointwise(const plan *p)
     return cv_is_line(p->x.space, p->x.extent);
 }
 
-/* Whether it pays to lay channels side by side: a copy that stays in the cache, of which all taps are read. */
+/* Whether it pays to lay channels side by side: a copy that stays in the cache, of which all taps are read, many
+ * elements at a time. */
 static int is_turned(const plan *p, int64_t channels)
 {
     const int64_t bytes = channels * cv_product(p->x.extent) * p->k->element;
+    const int64_t together = channels * (p->axis[2].move == 1 ? p->axis[2].taps : 1);
     return !p->channels_inner && !p->pointwise && mm_is_native(p->k, p->x.dtype) &&
            p->x.space[2] == 1 && cv_is_line(p->x.space, p->x.extent) &&
-           channels >= TURNED_CHANNELS && bytes <= TURNED_BYTES;
+           together >= TURNED_CHANNELS && bytes <= TURNED_BYTES;
 }
 
 static void plan_call(plan *p, const ndp_call *call)

@@ -55,31 +55,47 @@ void cv_weight_pack_gradient(const cv_weights *p, const char *data, int64_t m, i
     }
 }
 
-/* Channels of one tap, which begins at element `begin`, over n positions: `lanes` of each side by side, `pitch` bytes
- * from one position to the next. */
-static void pack_channels(const cv_weights *p, const cv_image *x, const char *data,
-                          const int64_t begin[3], int64_t lanes, int64_t at, int64_t n, char *dst,
-                          int64_t pitch)
+/* Lanes `first` to before `end` of `lanes` at src; the others are zero. */
+static void copy_lanes(char *dst, const char *src, int64_t lanes, int64_t first, int64_t end,
+                       int64_t size)
+{
+    if (first == 0 && end == lanes) {
+        if (lanes * size == 64)
+            memcpy(dst, src, 64);
+        else
+            memcpy(dst, src, (size_t)(lanes * size));
+        return;
+    }
+    memset(dst, 0, (size_t)(lanes * size));
+    if (end > first)
+        memcpy(dst + first * size, src + first * size, (size_t)((end - first) * size));
+}
+
+/* Elements of a row that lie side by side, channels of a tap or, joined, of this and the next ones, over n positions:
+ * `lanes` of each, of which the first is number `c` of the element `begin`; `pitch` bytes from one position to the
+ * next. What is beyond the row is zero. */
+static void pack_lanes(const cv_weights *p, const cv_image *x, int64_t c, const int64_t begin[3],
+                       int64_t lanes, int joined, int64_t at, int64_t n, char *dst, int64_t pitch)
 {
     const int64_t grid[3] = {p->axis[0].n, p->axis[1].n, p->axis[2].n}, size = p->k->element;
-    const int64_t step = p->axis[2].scale * x->space[2] * size, bytes = lanes * size;
+    const int64_t extent = x->extent[2], space = x->space[2];
     for (int64_t i = 0, run; i < n; i += run) {
-        int64_t from[3], first, end;
+        int64_t from[3];
         run = cv_next_run(grid, at + i, n - i, from);
         for (int d = 0; d < 3; d++)
             from[d] = from[d] * p->axis[d].scale + begin[d];
         const int inside =
             from[0] >= 0 && from[0] < x->extent[0] && from[1] >= 0 && from[1] < x->extent[1];
-        const char *src =
-            data + (from[0] * x->space[0] + from[1] * x->space[1] + from[2] * x->space[2]) * size;
-        nd_window_inside(run, p->axis[2].scale, from[2], x->extent[2], &first, &end);
-        for (int64_t j = 0; j < run; j++, dst += pitch)
-            if (!inside || j < first || j >= end)
-                memset(dst, 0, (size_t)bytes);
-            else if (bytes == 64)
-                memcpy(dst, src + j * step, 64);
-            else
-                memcpy(dst, src + j * step, (size_t)bytes);
+        const char *row = x->data + (from[0] * x->space[0] + from[1] * x->space[1]) * size;
+        for (int64_t j = 0; j < run; j++, dst += pitch, from[2] += p->axis[2].scale) {
+            const int64_t e = from[2] * space + c, rest = extent * space - e;
+            int64_t first = 0, end = from[2] >= 0 && from[2] < extent ? lanes : 0;
+            if (joined) {
+                first = e < 0 ? -e : 0;
+                end = rest < lanes ? rest : lanes;
+            }
+            copy_lanes(dst, row + e * size, lanes, first, inside ? end : 0, size);
+        }
     }
 }
 
@@ -97,6 +113,8 @@ static void pack_beside(const cv_weights *p, const cv_image *x, int64_t channels
                         int64_t w, int64_t at, int64_t n, char *dst)
 {
     const int64_t columns = p->k->columns, size = p->k->element;
+    /* Whether taps along the last axis meet elements side by side, of all channels. */
+    const int joined = p->axis[2].move == 1 && x->space[2] == channels;
     for (int64_t i = 0; i < w; i += columns, dst += columns * n * size) {
         const int64_t lanes = w - i < columns ? w - i : columns;
         if (lanes < columns)
@@ -104,10 +122,12 @@ static void pack_beside(const cv_weights *p, const cv_image *x, int64_t channels
         for (int64_t j = 0, some; j < lanes; j += some) {
             const int64_t c = (l + i + j) % channels;
             int64_t begin[3];
-            some = channels - c < lanes - j ? channels - c : lanes - j;
             begin_of(p, (l + i + j) / channels, begin);
-            pack_channels(p, x, x->data + c * size, begin, some, at, n, dst + j * size,
-                          columns * size);
+            some = channels - c;
+            if (joined)
+                some += channels * (p->axis[2].taps - 1 - (l + i + j) / channels % p->axis[2].taps);
+            some = some < lanes - j ? some : lanes - j;
+            pack_lanes(p, x, c, begin, some, joined, at, n, dst + j * size, columns * size);
         }
     }
 }

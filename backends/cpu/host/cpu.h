@@ -65,12 +65,20 @@ void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin,
 
 /* ---- isa.c ---- */
 /* Code is built once per level from the same sources, up to the level that configure was given
- * (CPU_ISA_HIGHEST); the level is picked when the plug-in opens (NDOCK_CPU_ISA=baseline|avx2|avx512
- * lowers it). All levels give the same bits. */
-enum { CPU_ISA_BASELINE = 0, CPU_ISA_AVX2 = 1, CPU_ISA_AVX512 = 2, CPU_ISA_COUNT = 3 };
+ * (CPU_ISA_HIGHEST); the level is picked when the plug-in opens (NDOCK_CPU_ISA=baseline|avx2|avx512|
+ * avx512vnni lowers it). All levels give the same bits. Code that has sums of integer products is built for
+ * avx512vnni as well; all other code is that of avx512. */
+enum {
+    CPU_ISA_BASELINE = 0,
+    CPU_ISA_AVX2 = 1,
+    CPU_ISA_AVX512 = 2,
+    CPU_ISA_VNNI = 3,
+    CPU_ISA_COUNT = 4
+};
 int cpu_isa(void);
 const char *cpu_isa_name(void);
-/* In files built per level: CPU_ISA_FN(name) is name_baseline, name_avx2 or name_avx512. */
+/* In files built per level: CPU_ISA_FN(name) is name_baseline, name_avx2, name_avx512 or
+ * name_avx512vnni. */
 #define CPU_CAT_(a, b) a##_##b
 #define CPU_CAT(a, b) CPU_CAT_(a, b)
 #ifdef CPU_ISA_SUFFIX
@@ -92,9 +100,20 @@ const char *cpu_isa_name(void);
     type name##_avx2;               \
     type name##_avx512
 #define CPU_ISA_PICK(name)                        \
-    (cpu_isa() == CPU_ISA_AVX512 ? &name##_avx512 \
+    (cpu_isa() >= CPU_ISA_AVX512 ? &name##_avx512 \
      : cpu_isa() == CPU_ISA_AVX2 ? &name##_avx2   \
                                  : &name##_baseline)
+#endif
+/* The same of what is built for avx512vnni too. */
+#if CPU_ISA_HIGHEST < 2
+#define CPU_ISA_DECLARE_VNNI CPU_ISA_DECLARE
+#define CPU_ISA_PICK_VNNI CPU_ISA_PICK
+#else
+#define CPU_ISA_DECLARE_VNNI(type, name) \
+    CPU_ISA_DECLARE(type, name);         \
+    type name##_avx512vnni
+#define CPU_ISA_PICK_VNNI(name) \
+    (cpu_isa() == CPU_ISA_VNNI ? &name##_avx512vnni : CPU_ISA_PICK(name))
 #endif
 
 /* Kinds of dtype that operations compute in. CPU_OF_KIND(KIND, row) is the macro row for these; for

@@ -8,7 +8,7 @@
 
 static atomic_int known; /* the level plus one; 0: nobody asked yet */
 static pthread_once_t isa_once = PTHREAD_ONCE_INIT;
-static const char *const isa_names[CPU_ISA_COUNT] = {"baseline", "avx2", "avx512"};
+static const char *const isa_names[CPU_ISA_COUNT] = {"baseline", "avx2", "avx512", "avx512vnni"};
 
 static int isa_supported(void)
 {
@@ -20,7 +20,7 @@ static int isa_supported(void)
     if (CPU_ISA_HIGHEST >= CPU_ISA_AVX512 && __builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
-        return CPU_ISA_AVX512;
+        return __builtin_cpu_supports("avx512vnni") ? CPU_ISA_VNNI : CPU_ISA_AVX512;
     return CPU_ISA_AVX2;
 #else
     return CPU_ISA_BASELINE;

@@ -23,7 +23,7 @@ static const struct {
      {.size = sizeof(ndh_param),
       .type = NDP_PARAM_TEXT,
       .name = "ISA",
-      .words = "baseline|avx2|avx512",
+      .words = "baseline|avx2|avx512|avx512vnni",
       .help = "highest SIMD level used; default: the best that the processor has"}},
     {&cpu_set.blas,
      {.size = sizeof(ndh_param),

@@ -26,6 +26,10 @@ static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc,
                                     int width)
 {
     int64_t k = 0;
+#ifdef MM_TURN_WIDE
+    for (; sizeof(MM_T) == 4 && k + 16 <= kc; k += 16)
+        MM_TURN_WIDE(src + k, stride, dst + k * width, width);
+#endif
     for (; k + MM_SQUARE <= kc; k += MM_SQUARE) {
         MM_T square[MM_SQUARE][MM_SQUARE];
         for (int i = 0; i < MM_SQUARE; i++)

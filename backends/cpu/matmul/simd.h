@@ -199,4 +199,33 @@ static inline __attribute__((always_inline)) void mm_transpose_2(void *square)
     memcpy(square, &a, 16);
     memcpy((char *)square + 16, &b, 16);
 }
+
+#if CPU_ISA_LEVEL == 2 && defined(__AVX512F__)
+/* The four parts of a vector to lines, four lines apart. */
+static inline __attribute__((always_inline)) void mm_store_parts(float *to, int64_t width, __m512 v)
+{
+    _mm_storeu_ps(to, _mm512_castps512_ps128(v));
+    _mm_storeu_ps(to + 4 * width, _mm512_extractf32x4_ps(v, 1));
+    _mm_storeu_ps(to + 8 * width, _mm512_extractf32x4_ps(v, 2));
+    _mm_storeu_ps(to + 12 * width, _mm512_extractf32x4_ps(v, 3));
+}
+/* Four lanes, stride apart, of 16 numbers of 32 bits side by side, to 16 lines of four, width apart. */
+static inline __attribute__((always_inline)) void mm_turn_wide(const void *src, int64_t stride,
+                                                               void *dst, int64_t width)
+{
+    const float *from = src;
+    float *to = dst;
+    const __m512 a = _mm512_loadu_ps(from), b = _mm512_loadu_ps(from + stride),
+                 c = _mm512_loadu_ps(from + 2 * stride), d = _mm512_loadu_ps(from + 3 * stride);
+    const __m512d ab = _mm512_castps_pd(_mm512_unpacklo_ps(a, b)),
+                  cd = _mm512_castps_pd(_mm512_unpacklo_ps(c, d)),
+                  ab2 = _mm512_castps_pd(_mm512_unpackhi_ps(a, b)),
+                  cd2 = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+    mm_store_parts(to, width, _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd)));
+    mm_store_parts(to + width, width, _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
+    mm_store_parts(to + 2 * width, width, _mm512_castpd_ps(_mm512_unpacklo_pd(ab2, cd2)));
+    mm_store_parts(to + 3 * width, width, _mm512_castpd_ps(_mm512_unpackhi_pd(ab2, cd2)));
+}
+#define MM_TURN_WIDE mm_turn_wide
+#endif
 #endif

@@ -112,9 +112,9 @@ static void run_tiles(norm_plan *p)
     const int64_t inner = p->rows.shape[p->rows.ndim - 1], rows = p->rows.size / inner;
     void (*work)(void *, int64_t, int64_t) =
         cpu_norm_has_softmax_columns(p) ? cpu_norm_softmax_columns : cpu_norm_tiles;
-    /* Long runs of memory, where nothing is kept from pass to pass. */
+    /* Long runs of memory, where nothing is kept from pass to pass, or tiles that keep it would be narrow. */
     if (cpu_norm_has_columns(p) ||
-        (work == cpu_norm_softmax_columns && p->op == NDP_OP_log_softmax)) {
+        (work == cpu_norm_softmax_columns && (p->op == NDP_OP_log_softmax || p->across < TILE))) {
         work = work == cpu_norm_tiles ? cpu_norm_columns : work;
         p->across = cpu_norm_wide(inner);
         p->tiles = (inner + p->across - 1) / p->across;

@@ -42,8 +42,25 @@ static const float *again(const plan *q, const char *in, int64_t i, int64_t m, b
     return q->p->batch && q->p->dtype != CPU_NORM_F32 ? b->x : read(q, in, i, m, b->x);
 }
 
-/* The exponentials of a row that fits one block stay in e, and its elements in x. */
-static void some_row(const plan *q, const char *in, char *out, buffers *b)
+/* Exponentials of a block, whose elements are at `at`; meanwhile memory is asked for what the next row, `next` bytes
+ * on, has there. */
+static void exps_ahead(const plan *q, const float *x, int64_t n, double max, const char *at,
+                       int64_t next, buffers *b)
+{
+    enum { SOME = 256, LINE = 64 };
+    CPU_SINGLE_EACH(n, SOME, i, m)
+    {
+        const int64_t from = cpu_single_bytes(q->p->dtype, i),
+                      bytes = next ? cpu_single_bytes(q->p->dtype, m) : 0;
+        for (int64_t l = 0; l < bytes; l += LINE)
+            __builtin_prefetch(at + next + from + l);
+        q->loops->exps(b->e + i, x + i, m, max);
+    }
+}
+
+/* The exponentials of a row that fits one block stay in e, and its elements in x. next: bytes to the next row, 0 where
+ * there is none. */
+static void some_row(const plan *q, const char *in, char *out, int64_t next, buffers *b)
 {
     const norm_plan *p = q->p;
     const int rounding = cpu_single_rounding(p->dtype), log_of = p->op == NDP_OP_log_softmax;
@@ -51,7 +68,7 @@ static void some_row(const plan *q, const char *in, char *out, buffers *b)
     double sum = 0, ones = 0;
     CPU_SINGLE_EACH(p->n, CPU_SINGLE_LONG, i, m)
     {
-        q->loops->exps(b->e, again(q, in, i, m, b), m, max);
+        exps_ahead(q, again(q, in, i, m, b), m, max, in + cpu_single_bytes(p->dtype, i), next, b);
         sum += log_of ? q->loops->sum_but_ones(b->e, m, &ones) : p->loops->sum(b->e, m);
     }
     const double by = log_of ? log1p((ones - 1) + sum) : 1 / sum;
@@ -76,8 +93,12 @@ static void rows(void *ctx, int64_t begin, int64_t end)
     buffers b;
     cpu_place row;
     cpu_place_seek(&row, &q->cut.rows, begin);
-    for (int64_t u = begin; u < end; u++, cpu_place_step(&row, 1))
-        some_row(q, q->p->base[IN] + row.offset[IN], q->p->base[OUT] + row.offset[OUT], &b);
+    for (int64_t u = begin; u < end; u++) {
+        const cpu_place at = row;
+        cpu_place_step(&row, 1);
+        some_row(q, q->p->base[IN] + at.offset[IN], q->p->base[OUT] + at.offset[OUT],
+                 u + 1 < end ? row.offset[IN] - at.offset[IN] : 0, &b);
+    }
 }
 
 int cpu_norm_softmax_rows(const norm_plan *p, const ndp_view *const *view, int kept)

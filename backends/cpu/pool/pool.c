@@ -5,13 +5,14 @@
 #include <string.h>
 #include "pool/pool.h"
 
-enum { SUMS, ROW, POSITIONS, ROWS };
+enum { THERE = 1, APART };
+enum { SUMS, ROW, POSITIONS, ROWS, PLANE = ROWS, PLANE_BYTES = 4 << 20 };
 
 typedef struct {
     pl_frame f;
     const ndp_pool *params;
     cv_image positions; /* data NULL: none */
-    int32_t op, by_channels;
+    int32_t op, by_channels, by_planes;
     char *
         counts; /* of the windows along the last axis, for means, in the type that is computed in */
     int64_t image[3], grid[3];
@@ -46,6 +47,29 @@ static void join_axes(plan *q)
     }
 }
 
+/* Whether gradients of whole planes are added up where they lie, or apart, for they are not stored as sums are or
+ * not densely. Each element's come in the same order either way, and row by row. */
+static int sums_planes(const plan *q)
+{
+    const cv_image *out = &q->f.out;
+    if (q->f.images * q->f.channels < 4 * cpu_threads() || cv_product(q->image) == 0)
+        return 0;
+    if (mm_is_native(q->f.k, out->dtype) && out->space[2] == 1 &&
+        cv_is_line(out->space, out->extent))
+        return THERE;
+    return cv_product(q->image) * q->f.element <= PLANE_BYTES ? APART : 0;
+}
+
+/* Whether rows of the image are read whole, and rows of windows made whole: where they lie, or apart where they are
+ * not stored as sums are. */
+static int takes_rows(const plan *q)
+{
+    const pl_frame *f = &q->f;
+    return !q->params->adaptive && !q->positions.data && f->out.channel == 1 &&
+           (mm_is_native(f->k, f->in.dtype) || f->in.space[2] == f->channels) &&
+           (mm_is_native(f->k, f->out.dtype) || f->out.space[2] == f->channels);
+}
+
 static void plan_call(plan *q, const ndp_call *call)
 {
     const int grad = call->op == NDP_OP_max_pool_grad || call->op == NDP_OP_avg_pool_grad;
@@ -67,9 +91,13 @@ static void plan_call(plan *q, const ndp_call *call)
     if (!grad && !q->by_channels && q->params->adaptive)
         join_axes(q);
     int64_t width = q->image[2] > q->grid[2] ? q->image[2] : q->grid[2];
-    if (q->by_channels)
-        width = q->f.channels;
-    pl_room(&q->f, ROWS, width, 8 * q->grid[2]);
+    if (q->by_channels) /* rows of pixels are not kept where they lie as they are computed */
+        width =
+            takes_rows(q) && q->f.in.size < q->f.element ? width * q->f.channels : q->f.channels;
+    q->by_planes = call->op == NDP_OP_max_pool_grad ? sums_planes(q) : 0;
+    const int64_t plane = q->by_planes == APART ? cv_product(q->image) * q->f.element : 0;
+    pl_room(&q->f, ROWS + (plane ? (plane + 8 * width - 1) / (8 * width) : 0), width,
+            8 * q->grid[2]);
 }
 
 /* ---- forward ---- */
@@ -207,44 +235,52 @@ static void pool_channels(const plan *q, const pl_run *r, int s, int64_t image, 
                        positions, f->channels);
 }
 
-/* Whether windows of whole channels can be made where they lie. */
-static int lies_beside(const plan *q)
-{
-    const pl_frame *f = &q->f;
-    return !q->params->adaptive && !q->positions.data && mm_is_native(f->k, f->in.dtype) &&
-           mm_is_native(f->k, f->out.dtype) && f->out.channel == 1;
-}
-
-/* A row of windows of all channels: a tap of all windows, then the next. Each window's are taken in the order that
- * pool_channels takes them in. */
-static void pool_row(const plan *q, int64_t image, int64_t d, int64_t h)
+/* A row of windows of all channels, `pitch` elements apart: a tap of all windows, then the next. Each window's are
+ * taken in the order that pool_channels takes them in. */
+static void fill_row(const plan *q, const pl_run *r, int s, int64_t image, int64_t d, int64_t h,
+                     char *sums, int64_t pitch)
 {
     const pl_frame *f = &q->f;
     const ndp_pool *w = q->params;
-    const int64_t n = f->channels;
+    const int64_t n = f->channels, size = f->element, step = f->in.space[2] * size;
     void (*const take)(void *, const void *, int64_t, int64_t) =
         q->op == NDP_OP_avg_pool ? f->loops->add : f->loops->larger;
     int64_t first[3], last[3], t[2], begin, end;
     const int64_t origin[2] = {taps_of(q, 0, d, &first[0], &last[0]),
                                taps_of(q, 1, h, &first[1], &last[1])};
     for (int64_t p = 0; p < q->grid[2]; p++)
-        f->loops->fill(pl_at(&f->out, image, 0, d, h, p), q->op == NDP_OP_avg_pool ? 0 : -INFINITY,
-                       n);
+        f->loops->fill(sums + p * pitch * size, q->op == NDP_OP_avg_pool ? 0 : -INFINITY, n);
     for (t[0] = first[0]; t[0] < last[0]; t[0]++)
-        for (t[1] = first[1]; t[1] < last[1]; t[1]++)
+        for (t[1] = first[1]; t[1] < last[1]; t[1]++) {
+            const char *x = pl_at(&f->in, image, 0, origin[0] + t[0] * w->dilation[0],
+                                  origin[1] + t[1] * w->dilation[1], 0);
+            if (!mm_is_native(f->k, f->in.dtype))
+                x = pl_load(f, &f->in, x, 1, q->image[2] * n, pl_row(r, s, ROW));
             for (int64_t k = 0; k < w->kernel[2]; k++) {
                 const int64_t at = k * w->dilation[2] - w->before[2];
-                const char *x = pl_at(&f->in, image, 0, origin[0] + t[0] * w->dilation[0],
-                                      origin[1] + t[1] * w->dilation[1], at);
                 nd_window_inside(q->grid[2], w->stride[2], at, q->image[2], &begin, &end);
                 for (int64_t p = begin; p < end; p++)
-                    take(pl_at(&f->out, image, 0, d, h, p),
-                         x + p * w->stride[2] * f->in.space[2] * f->in.size, 1, n);
+                    take(sums + p * pitch * size, x + (at + p * w->stride[2]) * step, 1, n);
             }
+        }
+}
+
+static void pool_row(const plan *q, const pl_run *r, int s, int64_t image, int64_t d, int64_t h)
+{
+    const pl_frame *f = &q->f;
+    const ndp_pool *w = q->params;
+    const int native = mm_is_native(f->k, f->out.dtype);
+    char *const out = pl_at(&f->out, image, 0, d, h, 0);
+    char *const sums = native ? out : pl_row(r, s, SUMS);
+    const int64_t pitch = native ? f->out.space[2] : f->channels;
+    fill_row(q, r, s, image, d, h, sums, pitch);
     for (int64_t p = 0; q->op == NDP_OP_avg_pool && p < q->grid[2]; p++)
-        f->loops->divide(
-            pl_at(&f->out, image, 0, d, h, p), NULL,
-            w->divisor ? w->divisor : count_of(q, 0, d) * count_of(q, 1, h) * count_of(q, 2, p), n);
+        f->loops->divide(sums + p * pitch * f->element, NULL,
+                         w->divisor ? w->divisor
+                                    : count_of(q, 0, d) * count_of(q, 1, h) * count_of(q, 2, p),
+                         f->channels);
+    if (!native)
+        f->k->save[f->out.dtype](sums, q->grid[2] * f->channels, out, 1);
 }
 
 /* Tasks count rows of windows. */
@@ -256,8 +292,8 @@ static void run_channels(void *ctx, int64_t begin, int64_t end)
     for (int64_t task = begin; task < end; task++) {
         const int64_t image = task / q->grid[1] / q->grid[0];
         int64_t p[3] = {task / q->grid[1] % q->grid[0], task % q->grid[1], 0};
-        if (lies_beside(q))
-            pool_row(q, image, p[0], p[1]);
+        if (takes_rows(q))
+            pool_row(q, r, s, image, p[0], p[1]);
         else
             for (; p[2] < q->grid[2]; p[2]++)
                 pool_channels(q, r, s, image, p);
@@ -375,14 +411,14 @@ static void run_back(void *ctx, int64_t begin, int64_t end)
     cpu_slot_give(r->busy, s);
 }
 
-/* Whether gradients of whole planes can be added up where they lie. Each element's come in the same
- * order either way. */
-static int by_planes(const plan *q)
+/* Rows of a plane that was summed apart. */
+static void save_plane(const plan *q, const char *x, int64_t image, int64_t c)
 {
-    const cv_image *out = &q->f.out;
-    return q->op == NDP_OP_max_pool_grad && mm_is_native(q->f.k, out->dtype) &&
-           out->space[2] == 1 && cv_is_line(out->space, out->extent) &&
-           q->f.images * q->f.channels >= 4 * cpu_threads();
+    const pl_frame *f = &q->f;
+    for (int64_t d = 0; d < q->image[0]; d++)
+        for (int64_t h = 0; h < q->image[1]; h++, x += q->image[2] * f->element)
+            f->k->save[f->out.dtype](x, q->image[2], pl_at(&f->out, image, c, d, h, 0),
+                                     f->out.space[2]);
 }
 
 /* Tasks count planes: channels of images. */
@@ -395,7 +431,7 @@ static void run_planes(void *ctx, int64_t begin, int64_t end)
     const int64_t volume = cv_product(q->image);
     for (int64_t task = begin; task < end; task++) {
         const int64_t image = task / f->channels, c = task % f->channels;
-        char *x = pl_at(&f->out, image, c, 0, 0, 0);
+        char *x = q->by_planes == APART ? pl_row(r, s, PLANE) : pl_at(&f->out, image, c, 0, 0, 0);
         memset(x, 0, (size_t)(volume * f->element));
         for (int64_t d = 0; d < q->grid[0]; d++)
             for (int64_t h = 0; h < q->grid[1]; h++)
@@ -403,6 +439,8 @@ static void run_planes(void *ctx, int64_t begin, int64_t end)
                                 pl_load(f, &f->in, pl_at(&f->in, image, c, d, h, 0), f->in.space[2],
                                         q->grid[2], pl_row(r, s, ROW)),
                                 positions_of(q, r, s, image, c, d, h), 0, volume, q->grid[2]);
+        if (q->by_planes == APART)
+            save_plane(q, x, image, c);
     }
     cpu_slot_give(r->busy, s);
 }
@@ -434,7 +472,7 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
                          : grad       ? 4
                                       : 1 + cv_product(q.image) / (1 + cv_product(q.grid));
     const int64_t planes = q.f.images * q.f.channels;
-    if (by_planes(&q))
+    if (q.by_planes)
         return pl_parallel(&q.f, call, &q, planes, cv_product(q.image) + cv_product(q.grid),
                            run_planes);
     if (grad)

@@ -21,9 +21,11 @@ typedef struct {
     void (*fill)(void *x, double value, int64_t n);
     /* sum[i] += scale*x[i] */
     void (*scaled)(void *sum, const void *x, double scale, int64_t n);
-    /* out[i] = sum of share[t*n + i]*x[element[t*n + i]] over taps; and back, added to x. */
-    void (*gather)(void *out, const void *x, const int64_t *element, const void *share, int taps,
-                   int64_t n);
+    /* out[i] = x[element[i]], of m elements that do not descend. */
+    void (*pick)(void *out, const void *x, int64_t m, const int64_t *element, int64_t n);
+    /* out[i] = sum of share[t*n + i]*x[element[t*n + i]] over 2 or 4 taps; and back, of any, added to x. */
+    void (*gather)(void *out, const void *x, int64_t m, const int64_t *element, const void *share,
+                   int taps, int64_t n);
     void (*scatter)(void *x, const void *out, const int64_t *element, const void *share, int taps,
                     int64_t n);
     /* x[position[i] - base] += grad[i] where that is in [0, width) */

@@ -122,19 +122,23 @@ static void run_rows(void *ctx, int64_t begin, int64_t end)
     const plan *q = r->call;
     const pl_frame *f = &q->f;
     const int s = cpu_slot_take(r->busy, r->n_slots);
-    const int direct = f->out.space[2] == 1 && mm_is_native(f->k, f->out.dtype);
+    const int dense = f->out.space[2] == 1, direct = dense && mm_is_native(f->k, f->out.dtype);
     for (int64_t task = begin; task < end; task++) {
         const int64_t h = task % q->result[1], d = task / q->result[1] % q->result[0];
         const int64_t plane = task / q->result[1] / q->result[0];
         const int64_t image = plane / f->channels, c = plane % f->channels;
         char *out = pl_at(&f->out, image, c, d, h, 0), *row = direct ? out : pl_row(r, s, RESULT);
-        if (direct && task > begin && is_repeated(q, h)) {
-            memcpy(out, pl_at(&f->out, image, c, d, h - 1, 0), (size_t)(q->result[2] * f->element));
+        if (dense && task > begin && is_repeated(q, h)) {
+            memcpy(out, pl_at(&f->out, image, c, d, h - 1, 0),
+                   (size_t)(q->result[2] * f->out.size));
             continue;
         }
         const char *sums = sum_rows(q, r, s, image, c, d, h);
-        f->loops->gather(row, sums, q->axis[2].element, q->axis[2].row_share, q->taps,
-                         q->result[2]);
+        if (q->taps == 1)
+            f->loops->pick(row, sums, q->source[2], q->axis[2].element, q->result[2]);
+        else
+            f->loops->gather(row, sums, q->source[2], q->axis[2].element, q->axis[2].row_share,
+                             q->taps, q->result[2]);
         if (!direct)
             f->k->save[f->out.dtype](row, q->result[2], out, f->out.space[2]);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Loops over rows. The includer defines PL_NAME, f32 or f64, and PL_T, the type. */
+ * Loops over rows. The includer defines PL_NAME, f32 or f64, PL_T, the type, and maybe PL_PICK_NEAR, a faster way
+ * for some elements. */
 #define PL_FN(name) CPU_CAT(pl_##name, PL_NAME)
 
 static void PL_FN(add)(void *sum_, const void *x_, int64_t step, int64_t n)
@@ -106,21 +107,64 @@ static void PL_FN(scaled)(void *sum_, const void *x_, double scale_, int64_t n)
         sum[i] += scale * x[i];
 }
 
-static void PL_FN(gather)(void *out_, const void *x_, const int64_t *restrict at,
-                          const void *share_, int taps, int64_t n)
+/* PL_PICKED elements, which do not descend. */
+static inline void PL_FN(pick_some)(PL_T *restrict out, const PL_T *restrict x, int64_t m,
+                                    const int64_t *restrict at)
+{
+    (void)m;
+#ifdef PL_PICK_NEAR
+    if (PL_PICK_NEAR(out, x, m, at))
+        return;
+#endif
+    for (int l = 0; l < PL_PICKED; l++)
+        out[l] = x[at[l]];
+}
+
+static void PL_FN(pick)(void *out_, const void *x_, int64_t m, const int64_t *restrict at,
+                        int64_t n)
 {
     PL_T *restrict out = out_;
-    const PL_T *restrict x = x_, *restrict s = share_;
-    if (taps == 1)
-        for (int64_t i = 0; i < n; i++)
-            out[i] = x[at[i]];
-    else if (taps == 2)
-        for (int64_t i = 0; i < n; i++)
-            out[i] = s[i] * x[at[i]] + s[n + i] * x[at[n + i]];
+    const PL_T *restrict x = x_;
+    int64_t i = 0;
+    for (; i + PL_PICKED <= n; i += PL_PICKED)
+        PL_FN(pick_some)(out + i, x, m, at + i);
+    for (; i < n; i++)
+        out[i] = x[at[i]];
+}
+
+/* The sum of 2 or 4 products. */
+static inline PL_T PL_FN(weighed)(const PL_T *restrict s, int64_t pitch, PL_T a, PL_T b, PL_T c,
+                                  PL_T d, int taps)
+{
+    const PL_T two = s[0] * a + s[pitch] * b;
+    return taps == 2 ? two : two + (s[2 * pitch] * c + s[3 * pitch] * d);
+}
+
+static inline __attribute__((always_inline)) void PL_FN(gather_taps)(
+    PL_T *restrict out, const PL_T *restrict x, int64_t m, const int64_t *restrict at,
+    const PL_T *restrict s, const int taps, int64_t n)
+{
+    PL_T v[4][PL_PICKED];
+    int64_t i = 0;
+    for (; i + PL_PICKED <= n; i += PL_PICKED) {
+        for (int t = 0; t < taps; t++)
+            PL_FN(pick_some)(v[t], x, m, at + t * n + i);
+        for (int l = 0; l < PL_PICKED; l++)
+            out[i + l] = PL_FN(weighed)(s + i + l, n, v[0][l], v[1][l], taps == 4 ? v[2][l] : 0,
+                                        taps == 4 ? v[3][l] : 0, taps);
+    }
+    for (; i < n; i++)
+        out[i] = PL_FN(weighed)(s + i, n, x[at[i]], x[at[n + i]], taps == 4 ? x[at[2 * n + i]] : 0,
+                                taps == 4 ? x[at[3 * n + i]] : 0, taps);
+}
+
+static void PL_FN(gather)(void *out, const void *x, int64_t m, const int64_t *at, const void *share,
+                          int taps, int64_t n)
+{
+    if (taps == 2)
+        PL_FN(gather_taps)(out, x, m, at, share, 2, n);
     else
-        for (int64_t i = 0; i < n; i++)
-            out[i] = (s[i] * x[at[i]] + s[n + i] * x[at[n + i]]) +
-                     (s[2 * n + i] * x[at[2 * n + i]] + s[3 * n + i] * x[at[3 * n + i]]);
+        PL_FN(gather_taps)(out, x, m, at, share, 4, n);
 }
 
 static void PL_FN(scatter)(void *x_, const void *out_, const int64_t *restrict at,
@@ -178,3 +222,4 @@ static void PL_FN(spread)(void *sum_, int64_t step, const void *x_, int64_t n)
 #undef PL_FN
 #undef PL_NAME
 #undef PL_T
+#undef PL_PICK_NEAR

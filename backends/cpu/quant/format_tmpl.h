@@ -9,7 +9,11 @@
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
+#ifdef WIDE_DOT /* codes that are signed are at least 0 by 128 more */
+enum { Q_FN(less) = SIGNED ? 128 : LESS, Q_FN(paired) = PAIRED };
+#else
 enum { Q_FN(less) = LESS, Q_FN(paired) = PAIRED };
+#endif
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
 {
@@ -68,7 +72,9 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
     }
 }
 
-#ifdef FAST_UNPACK
+#ifdef WIDE_DOT
+#include "quant/dot_vnni_tmpl.h"
+#elif defined(FAST_UNPACK)
 #if ALIKE
 /* Scales and minima of a span of blocks. */
 static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsigned char *blocks,
@@ -204,8 +210,8 @@ static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const unsigned 
             out[r] += total_of(low[r][0], low[r][1]);
     }
 }
-static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
-                      float *out)
+static void Q_FN(dot_one)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
+                          float *out)
 {
     if (rows == 1) {
         __m256 sum[1][2], low[1][2];
@@ -258,8 +264,8 @@ static inline void Q_FN(add_least)(const unsigned char *block, const quant_row *
 #endif
 #endif
 
-static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
-                      float *out)
+static void Q_FN(dot_one)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
+                          float *out)
 {
     float sum[QUANT_ROWS][QUANT_LANES] = {{0}};
 #if MIN
@@ -289,6 +295,13 @@ static void Q_FN(dot)(const unsigned char *blocks, int64_t n, const quant_row *x
         out[r] += total(low[r]);
 #endif
     }
+}
+#endif
+#ifndef WIDE_DOT
+static void Q_FN(dot)(const quant_blocks *w, const quant_row *x, int rows, float *out)
+{
+    for (int64_t r = 0; r < w->rows; r++)
+        Q_FN(dot_one)(w->data + r * w->row_bytes, w->n, x, rows, out + r * rows);
 }
 #endif
 

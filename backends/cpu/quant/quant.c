@@ -37,7 +37,7 @@ typedef struct {
     quant_row *activations;
 } job;
 
-enum { GRAIN = 16384, QUANT_ROWS_AT_ONCE = 8 };
+enum { GRAIN = 16384, QUANT_ROWS_AT_ONCE = 8, BLOCKS_AT_ONCE = 16 };
 
 static int64_t grain_of(int64_t n)
 {
@@ -47,7 +47,7 @@ static int64_t grain_of(int64_t n)
 static void begin(job *w, const ndp_call *call)
 {
     memset(w, 0, sizeof *w);
-    w->table = CPU_ISA_PICK(quant_table_of);
+    w->table = CPU_ISA_PICK_VNNI(quant_table_of);
     w->format = ((const ndp_quant *)call->params)->format;
     w->of = &w->table->format[w->format];
 }
@@ -162,19 +162,32 @@ static void activate_rows(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+/* Products (blocks, rows), of rows of blocks from r on, to the results of rows from m on. */
+static void save(const job *w, int64_t m, int rows, int64_t r, int64_t blocks, const float *sum)
+{
+    float line[BLOCKS_AT_ONCE];
+    for (int i = 0; i < rows; i++) {
+        for (int64_t b = 0; b < blocks; b++)
+            line[b] = sum[b * rows + i];
+        w->table->store(line, w->dtype, blocks, w->out + ((m + i) * w->rows + r) * w->item);
+    }
+}
+
 static void product_rows(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
     for (int64_t m = 0; m < w->m; m += QUANT_ROWS_AT_ONCE) {
         const int rows = w->m - m < QUANT_ROWS_AT_ONCE ? (int)(w->m - m) : QUANT_ROWS_AT_ONCE;
         quant_row x[QUANT_ROWS_AT_ONCE];
-        float sum[QUANT_ROWS_AT_ONCE];
+        float sum[BLOCKS_AT_ONCE * QUANT_ROWS_AT_ONCE];
         for (int i = 0; i < rows; i++)
             x[i] = made_row(activation(w, m + i));
-        for (int64_t r = begin; r < end; r++) {
-            w->of->dot(w->blocks + r * w->row_bytes, w->n, x, rows, sum);
-            for (int i = 0; i < rows; i++)
-                w->table->store(&sum[i], w->dtype, 1, w->out + ((m + i) * w->rows + r) * w->item);
+        quant_blocks some = {.row_bytes = w->row_bytes, .n = w->n};
+        for (int64_t r = begin; r < end; r += some.rows) {
+            some.data = w->blocks + r * w->row_bytes;
+            some.rows = end - r < BLOCKS_AT_ONCE ? end - r : BLOCKS_AT_ONCE;
+            w->of->dot(&some, x, rows, sum);
+            save(w, m, rows, r, some.rows, sum);
         }
     }
 }

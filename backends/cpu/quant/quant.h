@@ -10,7 +10,8 @@ enum { QUANT_SPAN = 256, QUANT_HALVES = QUANT_SPAN / 16, QUANT_LANES = 16 };
 /* A row of activations: 8-bit codes; for each 32 elements, or 16, d; for each 16 d times the sum of codes, and
  * the sum; for each two the format's `less` times their sum. Of whole spans; what is beyond the row is zero.
  * Of paired formats, each two blocks, 64 elements, have the first halves of both first, then the second ones: what
- * the low and the high bits of the blocks' bytes meet; `less` is that of each four that are summed as integers. */
+ * the low and the high bits of the blocks' bytes meet; `less` is that of each four that are summed as integers.
+ * For avx512vnni each four blocks are ordered that way, and `less` has integers of 32 bits: what sums begin at. */
 typedef struct {
     const int8_t *code;
     const float *d, *group_d, *sum;
@@ -22,11 +23,17 @@ typedef struct {
     int16_t *less, *halves;
 } quant_made;
 
+/* Rows of blocks, n elements each. */
+typedef struct {
+    const unsigned char *data;
+    int64_t rows, row_bytes, n;
+} quant_blocks;
+
 typedef struct {
     /* n elements (whole blocks) to floats of dtype. */
     void (*dequantize)(const unsigned char *blocks, int64_t n, int32_t dtype, void *out);
-    /* Products of one row of blocks, n elements, with `rows` rows of activations: out[i]. */
-    void (*dot)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows, float *out);
+    /* Products of rows of blocks with `rows` rows of activations: out[r*rows + i]. */
+    void (*dot)(const quant_blocks *w, const quant_row *x, int rows, float *out);
     /* What codes are stored as more than they are: dot may take them as they are stored. */
     int less, paired;
 } quant_format;
@@ -40,7 +47,7 @@ typedef struct {
     /* A row of n floats into what the format wants. */
     void (*activate)(const float *in, int64_t n, const quant_format *of, quant_made *x);
 } quant_table;
-CPU_ISA_DECLARE(extern const quant_table, quant_table_of);
+CPU_ISA_DECLARE_VNNI(extern const quant_table, quant_table_of);
 
 /* encode.c: a block by ggml's reference algorithm; NULL: the format is not written. */
 typedef void quant_encode(const float *x, unsigned char *block);

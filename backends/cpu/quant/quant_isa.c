@@ -14,6 +14,17 @@
 #define FAST_UNPACK
 #include "quant/unpack_avx2.h"
 #endif
+#if defined(FAST_UNPACK) && defined(__AVX512VNNI__)
+#define WIDE_DOT
+#include "quant/unpack_vnni.h"
+#endif
+
+/* Elements of paired formats whose first halves come before the second. */
+#ifdef WIDE_DOT
+enum { PAIRED_RUN = 128, AHEAD = 2048 };
+#else
+enum { PAIRED_RUN = 64 };
+#endif
 
 /* Rows of activations that one pass over a row of blocks serves. */
 enum { QUANT_ROWS = 8 };
@@ -86,9 +97,24 @@ static inline int8_t code_of(float v)
 /* Where codes of elements from `at` on, a multiple of 16, are in a row of a paired format. */
 static inline int64_t paired_place(int64_t at)
 {
-    return at / 64 * 64 + at % 32 / 16 * 32 + at / 32 % 2 * 16;
+    return at / PAIRED_RUN * PAIRED_RUN + at % 32 / 16 * (PAIRED_RUN / 2) +
+           at % PAIRED_RUN / 32 * 16;
 }
 
+#ifdef WIDE_DOT
+/* What sums of four products, or of eight of paired formats, begin at: -`less` times those of their codes. */
+static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int16_t *less)
+{
+    const __m512i one = _mm512_set1_epi8(1), by = _mm512_set1_epi32(-of->less);
+    for (int64_t at = 0; at < n; at += of->paired ? 128 : 64, less += 32) {
+        __m512i sum =
+            _mm512_dpbusd_epi32(_mm512_setzero_si512(), one, _mm512_loadu_si512(code + at));
+        if (of->paired)
+            sum = _mm512_dpbusd_epi32(sum, one, _mm512_loadu_si512(code + at + 64));
+        _mm512_storeu_si512(less, _mm512_mullo_epi32(sum, by));
+    }
+}
+#else
 /* `less` times the sums of what is summed as integers: two codes, or four of two blocks' halves. */
 static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int16_t *less)
 {
@@ -101,10 +127,12 @@ static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int1
         for (int64_t i = 0; i < n / 2; i++)
             less[i] = (int16_t)(of->less * (code[2 * i] + code[2 * i + 1]));
 }
+#endif
 
 static void activate(const float *in, int64_t n, const quant_format *of, quant_made *x)
 {
-    const int64_t end = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN, last = n / 64 * 64;
+    const int64_t end = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN;
+    const int64_t last = n / PAIRED_RUN * PAIRED_RUN;
     memset(x->code + last, 0, (size_t)(end - last));
     for (int64_t at = 0; at < n; at += 32) {
         const float scale = largest(in + at) / 127, inverse = scale > 0 ? 1 / scale : 0;
@@ -132,6 +160,27 @@ static void activate(const float *in, int64_t n, const quant_format *of, quant_m
 /* ---- products ---- */
 
 #ifdef FAST_UNPACK
+static inline void store_steps(int16_t *to, __m256i steps)
+{
+    _mm256_storeu_si256((__m256i *)(void *)to, steps);
+}
+#endif
+#ifdef WIDE_DOT
+static inline __m512i less_of(const int16_t *less, int64_t i)
+{
+    return _mm512_loadu_si512(less + 2 * i);
+}
+static inline __m512 add_wide(__m512 sum, __m512i products, __m512 factors)
+{
+    return _mm512_add_ps(sum, _mm512_mul_ps(factors, _mm512_cvtepi32_ps(products)));
+}
+/* The lines that a span of blocks will be in some spans later. */
+static inline void look_ahead(const unsigned char *from, int nbytes)
+{
+    for (int i = 0; i < nbytes; i += 64)
+        __builtin_prefetch(from + AHEAD + i);
+}
+#elif defined(FAST_UNPACK)
 /* Sums of two products each of 32 codes with those of x, less what is given. Codes at least 0 are unsigned
  * bytes; of others, whose absolute value is at most 128, the sign is given to x, which is within 127. Two products
  * stay within 16 bits. */
@@ -179,11 +228,6 @@ static inline __m256 add_scaled_two(__m256 sum, __m256i sums, __m256 factors)
 }
 /* Factors are broadcast as they are read: in registers they would be moved by instructions of their own. */
 #define KEEP_IN_MEMORY(array) __asm__("" : "+m"(array))
-
-static inline void store_steps(int16_t *to, __m256i steps)
-{
-    _mm256_storeu_si256((__m256i *)(void *)to, steps);
-}
 
 /* The steps of 32 elements, two whole numbers, for the sums of two in the halves of these. */
 static inline __m256i steps_of_group(const int16_t *step)
@@ -249,6 +293,12 @@ static inline float total_of(__m256 first, __m256 second)
     const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+#endif
+#ifdef WIDE_DOT
+static inline float total_wide(__m512 sum)
+{
+    return total_of(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
 }
 #endif
 

@@ -166,18 +166,23 @@ static inline void put_twice(float *to, uint64_t bytes, __m256 d)
     _mm256_store_ps(to, _mm256_permute2f128_ps(low, high, 0x20));
     _mm256_store_ps(to + 8, _mm256_permute2f128_ps(low, high, 0x31));
 }
-/* Scales and minima of 6 bits, eight of both in 12 bytes, of formats with d and dmin before them. */
-static inline void scales_of_sixes(const unsigned char *b, float *scale, float *min)
+/* Scales and minima of 6 bits, eight of both in 12 bytes. */
+static inline void sixes(const unsigned char *b, uint64_t *scales, uint64_t *minima)
 {
     uint32_t s[3];
-    memcpy(s, b + 4, sizeof s);
+    memcpy(s, b, sizeof s);
     const uint32_t scale_high = (s[2] & 0x0f0f0f0fu) | (s[0] >> 2 & 0x30303030u),
                    min_high = (s[2] >> 4 & 0x0f0f0f0fu) | (s[1] >> 2 & 0x30303030u);
-    const __m256 sign = _mm256_set1_ps(-0.0f);
-    put_twice(scale, (s[0] & 0x3f3f3f3fu) | (uint64_t)scale_high << 32,
-              _mm256_set1_ps(ND_Q_HALF(b)));
-    put_twice(min, (s[1] & 0x3f3f3f3fu) | (uint64_t)min_high << 32,
-              _mm256_xor_ps(_mm256_set1_ps(ND_Q_HALF(b + 2)), sign));
+    *scales = (s[0] & 0x3f3f3f3fu) | (uint64_t)scale_high << 32;
+    *minima = (s[1] & 0x3f3f3f3fu) | (uint64_t)min_high << 32;
+}
+/* The same of formats with d and dmin before them. */
+static inline void scales_of_sixes(const unsigned char *b, float *scale, float *min)
+{
+    uint64_t scales, minima;
+    sixes(b + 4, &scales, &minima);
+    put_twice(scale, scales, _mm256_set1_ps(ND_Q_HALF(b)));
+    put_twice(min, minima, _mm256_set1_ps(-ND_Q_HALF(b + 2)));
 }
 #define scales_q4_K scales_of_sixes
 #define scales_q5_K scales_of_sixes
