@@ -120,16 +120,24 @@ static void TYPE(restore)(const char *a, int64_t stride, int64_t n, uint64_t fli
 #if INFINITE && !defined(NARROW)
 /* Values that vectors of floats compare: zeros as +0 and NaN as +infinity, and the opposite of all
  * of them, all ones in `opposite`, for descending order. Nonzero where bits were lost by that. */
+static inline __attribute__((always_inline)) U TYPE(value)(U raw, U turned, U *special)
+{
+    const U size = raw & (U)~SIGN;
+    *special |= (U)((raw == SIGN) | (size > INFINITE));
+    return (size > INFINITE ? INFINITE : size == 0 ? 0 : raw) ^ turned;
+}
+
 static int TYPE(load_values)(const char *a, int64_t stride, int64_t n, uint64_t opposite, void *out)
 {
     const U *x = (const U *)a;
     U *value = out, special = 0;
     const U turned = (U)opposite & SIGN;
-    for (int64_t i = 0; i < n; i++) {
-        const U raw = x[i * stride], size = raw & (U)~SIGN;
-        special |= (U)((raw == SIGN) | (size > INFINITE));
-        value[i] = (size > INFINITE ? INFINITE : size == 0 ? 0 : raw) ^ turned;
-    }
+    if (stride == 1)
+        for (int64_t i = 0; i < n; i++)
+            value[i] = TYPE(value)(x[i], turned, &special);
+    else
+        for (int64_t i = 0; i < n; i++)
+            value[i] = TYPE(value)(x[i * stride], turned, &special);
     return special != 0;
 }
 

@@ -145,7 +145,7 @@ QUICK_FN void part_count_64(const uint64_t *key, int64_t n, uint64_t low, uint64
         const uint##bits##_t *key = keys;                                                     \
         const int64_t whole = n / lanes * lanes;                                              \
         sort_between c = {0};                                                                 \
-        quick_order_prepare();                                                             \
+        quick_order_prepare();                                                                \
         if (low < high)                                                                       \
             part_count_##bits(key, whole, low, high, inside, &c, 1);                          \
         else                                                                                  \

@@ -6,10 +6,8 @@
 /* Every `group` lanes backwards. */
 QUICK_FN __m512i quick_512_mirror_32(__m512i x, int group)
 {
-    const __m512i eight =
-        _mm512_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
-    const __m512i sixteen =
-        _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i eight = _mm512_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+    const __m512i sixteen = _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     if (group == 2)
         return _mm512_shuffle_epi32(x, 0xb1);
     if (group == 4)
@@ -92,8 +90,7 @@ QUICK_FN double quick_f64_next(double key)
 #define SET(key) _mm512_castpd_si512(_mm512_set1_pd(key))
 #define LESS(x, y) _mm512_cmp_pd_mask(F64(x), F64(y), _CMP_LT_OQ)
 #define MIN(x, y) _mm512_castpd_si512(_mm512_min_pd(F64(x), F64(y)))
-#define MAX(from, set, x, y) \
-    _mm512_castpd_si512(_mm512_mask_max_pd(F64(from), set, F64(x), F64(y)))
+#define MAX(from, set, x, y) _mm512_castpd_si512(_mm512_mask_max_pd(F64(from), set, F64(x), F64(y)))
 #include "sort/quick_512_tmpl.h"
 
 #define BITS 64

@@ -25,7 +25,8 @@ QUICK_FN void QUICK(exchange)(V *low, V *high)
     *high = MAX(x, QUICK(ALL), x, y);
 }
 
-/* Sorts column by column: each lane over 2, 4, 8 or 16 rows. */
+/* Sorts column by column: each lane over so many rows of 2, 4, 8 or 16, as the others are not below
+ * any and stay where they are. */
 QUICK_FN void QUICK(columns)(V *x, int rows)
 {
     if (rows == 2)
@@ -34,11 +35,13 @@ QUICK_FN void QUICK(columns)(V *x, int rows)
     for (int i = 0; i < 5 && rows == 4; i++)
         QUICK(exchange)(&x[quick_pairs_4[i][0]], &x[quick_pairs_4[i][1]]);
 #pragma GCC unroll 19
-    for (int i = 0; i < 19 && rows == 8; i++)
-        QUICK(exchange)(&x[quick_pairs[i][0]], &x[quick_pairs[i][1]]);
+    for (int i = 0; i < 19 && rows > 4 && rows <= 8; i++)
+        if (quick_pairs[i][1] < rows)
+            QUICK(exchange)(&x[quick_pairs[i][0]], &x[quick_pairs[i][1]]);
 #pragma GCC unroll 60
-    for (int i = 0; i < 60 && rows == 16; i++)
-        QUICK(exchange)(&x[quick_pairs_16[i][0]], &x[quick_pairs_16[i][1]]);
+    for (int i = 0; i < 60 && rows > 8; i++)
+        if (quick_pairs_16[i][1] < rows)
+            QUICK(exchange)(&x[quick_pairs_16[i][0]], &x[quick_pairs_16[i][1]]);
 }
 
 /* The lesser of x and y in the lanes without the bit of `distance`, the greater in those with it. */
@@ -49,18 +52,20 @@ QUICK_FN V QUICK(choose)(V x, V y, int distance)
 
 /* Half a group of lanes and the other half, each sorted row by row, to a sorted group. First a run
  * meets the other backwards, and the halves of rows that hold the lesser and the greater ones are
- * bitonic; so are theirs again, up to single rows, whose halves meet in the same way. */
+ * bitonic; so are theirs again, up to single rows, whose halves meet in the same way. Rows that the
+ * last power of two lacks are not below any. */
 QUICK_FN void QUICK(merge)(V *x, int rows, int group)
 {
 #pragma GCC unroll 4
-    for (int span = rows; span > 1; span /= 2)
+    for (int span = 16; span > 1; span /= 2)
 #pragma GCC unroll 16
-        for (int i = 0; i < rows; i++)
-            if (i % span < span / 2) {
-                V *high = &x[i / span * span + span - 1 - i % span];
-                *high = WIDTH(mirror)(*high, group);
-                QUICK(exchange)(&x[i], high);
+        for (int i = 0; i < rows; i++) {
+            const int high = i / span * span + span - 1 - i % span;
+            if (i < high && high < rows) {
+                x[high] = WIDTH(mirror)(x[high], group);
+                QUICK(exchange)(&x[i], &x[high]);
             }
+        }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
         x[i] = QUICK(choose)(x[i], WIDTH(mirror)(x[i], group), group / 2);
@@ -76,48 +81,50 @@ QUICK_FN MASK QUICK(lanes)(int64_t n)
     return (MASK)(n <= 0 ? 0 : n >= QUICK(LANES) ? QUICK(ALL) : (1 << n) - 1);
 }
 
-/* Sorts n keys in place, of more than half the rows, but for the least number of them. */
-QUICK_FN void QUICK(network)(K *keys, int64_t n, int rows)
+/* Sorts n keys in place, which fill the rows before the last `open` ones. */
+QUICK_FN void QUICK(network)(K *keys, int64_t n, int rows, int open)
 {
     V x[16];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) /* what is missing is like the greatest key */
-        x[i] = rows > 2 && i < rows / 2
-                   ? _mm512_loadu_si512(keys + i * QUICK(LANES))
-                   : EPI(mask_loadu)(SET(K_MAX), QUICK(lanes)(n - i * QUICK(LANES)),
-                                      keys + i * QUICK(LANES));
+        x[i] = i < rows - open ? _mm512_loadu_si512(keys + i * QUICK(LANES))
+                               : EPI(mask_loadu)(SET(K_MAX), QUICK(lanes)(n - i * QUICK(LANES)),
+                                                 keys + i * QUICK(LANES));
     QUICK(columns)(x, rows);
 #pragma GCC unroll 4
     for (int group = 2; group <= QUICK(LANES); group *= 2)
         QUICK(merge)(x, rows, group);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
-        EPI(mask_storeu)(keys + i * QUICK(LANES), QUICK(lanes)(n - i * QUICK(LANES)), x[i]);
+        if (i < rows - open)
+            _mm512_storeu_si512(keys + i * QUICK(LANES), x[i]);
+        else
+            EPI(mask_storeu)(keys + i * QUICK(LANES), QUICK(lanes)(n - i * QUICK(LANES)), x[i]);
 }
 
-static __attribute__((noinline)) void QUICK(network_2)(K *keys, int64_t n)
-{
-    QUICK(network)(keys, n, 2);
-}
-static __attribute__((noinline)) void QUICK(network_4)(K *keys, int64_t n)
-{
-    QUICK(network)(keys, n, 4);
-}
-static __attribute__((noinline)) void QUICK(network_8)(K *keys, int64_t n)
-{
-    QUICK(network)(keys, n, 8);
-}
-static __attribute__((noinline)) void QUICK(network_16)(K *keys, int64_t n)
-{
-    QUICK(network)(keys, n, 16);
-}
+#define NETWORK(rows, open)                                                          \
+    static __attribute__((noinline)) void QUICK(network_##rows)(K * keys, int64_t n) \
+    {                                                                                \
+        QUICK(network)(keys, n, rows, open);                                         \
+    }
+NETWORK(2, 2)
+NETWORK(4, 2)
+NETWORK(6, 2)
+NETWORK(8, 2)
+NETWORK(12, 4)
+NETWORK(16, 4)
+#undef NETWORK
 
 static void QUICK(leaf)(K *keys, int64_t n)
 {
-    if (n > 8 * QUICK(LANES))
+    if (n > 12 * QUICK(LANES))
         QUICK(network_16)(keys, n);
-    else if (n > 4 * QUICK(LANES))
+    else if (n > 8 * QUICK(LANES))
+        QUICK(network_12)(keys, n);
+    else if (n > 6 * QUICK(LANES))
         QUICK(network_8)(keys, n);
+    else if (n > 4 * QUICK(LANES))
+        QUICK(network_6)(keys, n);
     else if (n > 2 * QUICK(LANES))
         QUICK(network_4)(keys, n);
     else
@@ -127,7 +134,7 @@ static void QUICK(leaf)(K *keys, int64_t n)
 /* Sorts QUICK(FEW) keys. */
 static void QUICK(few)(K *keys)
 {
-    QUICK(network)(keys, QUICK(FEW), 1);
+    QUICK(network)(keys, QUICK(FEW), 1, 0);
 }
 
 QUICK_FN V QUICK(read)(const K *from)

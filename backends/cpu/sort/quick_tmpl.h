@@ -26,13 +26,11 @@ static int64_t QUICK(partition)(K *keys, int64_t n, K pivot)
         last[i] = QUICK(read)(end + i * QUICK(LANES));
     }
     for (from += QUICK(GROUP); from < end;) {
-        const K *next;
-        if (right - end < from - left) {
-            next = end -= QUICK(GROUP);
-        } else {
-            next = from;
-            from += QUICK(GROUP);
-        }
+        const int64_t back =
+            (right - end < from - left) * QUICK(GROUP); /* no branch: it is random */
+        const K *next = back ? end - QUICK(GROUP) : from;
+        end -= back;
+        from += QUICK(GROUP) - back;
 #pragma GCC unroll 8
         for (int i = 0; i < QUICK(VECTORS); i++)
             x[i] = QUICK(read)(next + i * QUICK(LANES));

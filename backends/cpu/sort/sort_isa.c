@@ -89,9 +89,9 @@ static void range_c64(const char *a, int64_t stride, int64_t n, uint64_t flip, u
 #define KEYS(kind) .keys = keys_##kind, .range = range_##kind
 #define KEYS_INT(kind) KEYS(kind), .load = load_##kind, .store = store_##kind
 #define KEYS_FLOAT(kind) KEYS_INT(kind), .restore = restore_##kind
-#define KEYS_VALUES(kind)                                                  \
-    KEYS_FLOAT(kind), .load_values = load_values_##kind,                   \
-        .store_values = store_values_##kind, .restore_values = restore_values_##kind
+#define KEYS_VALUES(kind)                                                                     \
+    KEYS_FLOAT(kind), .load_values = load_values_##kind, .store_values = store_values_##kind, \
+                      .restore_values = restore_values_##kind
 const sort_table CPU_ISA_FN(sort_table_of) = {
     .between = {[1] = between_8, [2] = between_16, [4] = part_between_32, [8] = part_between_64},
     .words = part_words_32,
