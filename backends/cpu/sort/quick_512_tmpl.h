@@ -31,17 +31,23 @@ QUICK_FN void QUICK(columns)(V *x, int rows)
 {
     if (rows == 2)
         QUICK(exchange)(&x[0], &x[1]);
+    if (rows == 4) {
 #pragma GCC unroll 5
-    for (int i = 0; i < 5 && rows == 4; i++)
-        QUICK(exchange)(&x[quick_pairs_4[i][0]], &x[quick_pairs_4[i][1]]);
+        for (int i = 0; i < 5; i++)
+            QUICK(exchange)(&x[quick_pairs_4[i][0]], &x[quick_pairs_4[i][1]]);
+    }
+    if (rows > 4 && rows <= 8) {
 #pragma GCC unroll 19
-    for (int i = 0; i < 19 && rows > 4 && rows <= 8; i++)
-        if (quick_pairs[i][1] < rows)
-            QUICK(exchange)(&x[quick_pairs[i][0]], &x[quick_pairs[i][1]]);
+        for (int i = 0; i < 19; i++)
+            if (quick_pairs[i][1] < rows)
+                QUICK(exchange)(&x[quick_pairs[i][0]], &x[quick_pairs[i][1]]);
+    }
+    if (rows > 8) {
 #pragma GCC unroll 60
-    for (int i = 0; i < 60 && rows > 8; i++)
-        if (quick_pairs_16[i][1] < rows)
-            QUICK(exchange)(&x[quick_pairs_16[i][0]], &x[quick_pairs_16[i][1]]);
+        for (int i = 0; i < 60; i++)
+            if (quick_pairs_16[i][1] < rows)
+                QUICK(exchange)(&x[quick_pairs_16[i][0]], &x[quick_pairs_16[i][1]]);
+    }
 }
 
 /* The lesser of x and y in the lanes without the bit of `distance`, the greater in those with it. */
