@@ -154,13 +154,6 @@ void mm_plan_call(mm_plan *p, const ndp_call *call);
 ew_loop mm_epilogue_loop(const mm_kernels *k, int32_t epilogue);
 
 /* ---- matmul/matmul.c */
-/* Pack w lanes by kc with fn, whose panels are `width` across; strides lead to the next lane and
- * along k. Another dtype is converted first, a panel at a time. */
-void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
-             int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst);
-
-/* ---- matmul/matmul.c */
-typedef void (*mm_pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
 /* Packs w lanes by kc, at most MM_MAX_DEPTH, by fn, pack_a or pack_b of k, whose panels have that
  * width; strides lead to the next lane and along k. Another dtype is converted first, a panel at a
  * time. */

@@ -73,10 +73,10 @@ static uint64_t wrap_integer(double v)
 }
 
 /* Tiles small enough for the caches, and for enough of them to keep threads busy: four for each, as the
- * threads that get one more than others are waited for. */
+ * threads that get one more than others are waited for; one thread has no use for that. */
 static void plan_tiles(mm_plan *p)
 {
-    const int64_t wanted = cpu_team() > 4 ? 4 * cpu_team() : 16;
+    const int64_t wanted = cpu_team() > 4 ? 4 * cpu_team() : cpu_team() > 1 ? 16 : 1;
     const int64_t size = p->k->element;
     int64_t tm = 960 / size, tn = 2048 / size;
     const int64_t step_m = 12, step_n = 128 / size;
@@ -123,6 +123,7 @@ static int is_plain(const mm_plan *p)
 {
     return p->k->plain && p->direct && p->m >= p->k->rows && p->n >= p->k->columns &&
            p->depth > 0 && p->depth == p->kc && p->m <= p->tile_m && p->n <= p->tile_n &&
+           p->m * p->n * p->depth <= 2 * MM_TASK_WORK &&
            p->b.column == 1 && mm_is_native(p->k, p->a.dtype) && mm_is_native(p->k, p->b.dtype);
 }
 
