@@ -89,10 +89,12 @@ static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, i
 /* sums[row][part][column], rows ld scalars apart, of so many rows of a, row apart, and vectors of b
  * side by side, along k, a_step and b_step apart; panels of so many lines, or the operands as they
  * lie. add: to what is there. */
-static inline __attribute__((always_inline)) void
-MM_FN(micro)(const int rows, const int vectors, int64_t kc, const MM_T *restrict a, int64_t row,
-             int64_t a_step, const MM_T *restrict b, int64_t b_step, MM_T *restrict sums,
-             int64_t ld, int add)
+static inline __attribute__((always_inline)) void MM_FN(micro)(const int rows, const int vectors,
+                                                               int64_t kc, const MM_T *restrict a,
+                                                               int64_t row, int64_t a_step,
+                                                               const MM_T *restrict b,
+                                                               int64_t b_step, MM_T *restrict sums,
+                                                               int64_t ld, int add)
 {
     MM_V c[MM_ROWS][MM_PARTS][MM_VECTORS];
 #pragma GCC unroll 64
@@ -153,9 +155,10 @@ static inline __attribute__((always_inline)) void MM_FN(merge)(const MM_T *restr
 }
 
 /* So many rows of a panel of a by one of b, of which one vector or all count. */
-static inline __attribute__((always_inline)) void
-MM_FN(panel)(const int rows, int narrow, int64_t kc, const MM_T *a, const MM_T *b, MM_T *sums,
-             int64_t ld, int add)
+static inline __attribute__((always_inline)) void MM_FN(panel)(const int rows, int narrow,
+                                                               int64_t kc, const MM_T *a,
+                                                               const MM_T *b, MM_T *sums,
+                                                               int64_t ld, int add)
 {
     const int64_t a_step = MM_ROWS * MM_PARTS, b_step = MM_COLUMNS * MM_PARTS;
     if (narrow && MM_VECTORS > 1)
@@ -184,23 +187,29 @@ static inline int MM_FN(is_whole)(int rows, int columns)
     return fits && (columns == MM_COLUMNS || columns == MM_LANES);
 }
 
-/* Brings so many lines from p on into the second cache. */
-static inline void MM_FN(fetch)(const void *p, int64_t lines)
+/* Asks for a share of the panel of b after y, and for the sums at `to`, before kernels run. */
+static inline void MM_FN(fetch)(const MM_T *y, int64_t panel, int64_t from, int64_t lines,
+                                const MM_T *to, int64_t ldc)
 {
+    const char *next = (const char *)(y + panel) + 64 * from;
     for (int64_t i = 0; i < lines; i++)
-        __builtin_prefetch((const char *)p + 64 * i, 0, 2);
+        __builtin_prefetch(next + 64 * i, 0, 2);
+    for (int r = 0; r < MM_ROWS; r++)
+        for (int l = 0; l < MM_COLUMNS * MM_PARTS * (int)sizeof(MM_T); l += 64)
+            __builtin_prefetch((const char *)(to + r * ldc) + l, 1, 3);
 }
 
-/* While a panel of b meets those of a, the lines of the next one are fetched, a share with each;
- * those of a the first time they are met. Both come from memory that all tiles share. */
-static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
-                         int64_t ldc, int add)
+/* While a panel of b meets those of a, the next one is fetched, a share with each. */
+static inline __attribute__((always_inline)) void MM_FN(all_panels)(int64_t m, int64_t n,
+                                                                    int64_t kc, const void *a,
+                                                                    const void *b, void *c,
+                                                                    int64_t ldc, int add,
+                                                                    const int fetches)
 {
     const MM_T *pa = a, *pb = b;
-    const int64_t a_lines = MM_STEPS(kc) * MM_ROWS * MM_PARTS * (int64_t)sizeof(MM_T) / 64;
-    const int64_t share = (MM_STEPS(kc) * MM_COLUMNS * MM_PARTS * (int64_t)sizeof(MM_T) / 64) /
-                              ((m + MM_ROWS - 1) / MM_ROWS) +
-                          1;
+    const int64_t panel = MM_COLUMNS * kc * MM_PARTS;
+    const int64_t lines =
+        MM_STEPS(kc) * MM_COLUMNS * MM_PARTS * (int64_t)sizeof(MM_T) / 64 * MM_ROWS / m + 1;
     _Alignas(64) MM_T sums[MM_ROWS * MM_PARTS * MM_COLUMNS];
     for (int64_t j = 0; j < n; j += MM_COLUMNS)
         for (int64_t i = 0; i < m; i += MM_ROWS) {
@@ -208,16 +217,9 @@ static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const 
             int columns = n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS;
             MM_T *to = (MM_T *)c + (i * ldc + j) * MM_PARTS;
             const MM_T *x = pa + i * kc * MM_PARTS, *y = pb + j * kc * MM_PARTS;
-            if (n - j > MM_COLUMNS)
-                MM_FN(fetch)
-                (y + MM_COLUMNS * kc * MM_PARTS + i / MM_ROWS * share * 64 / (int)sizeof(MM_T),
-                 share);
-            if (j == 0 && m - i > MM_ROWS)
-                MM_FN(fetch)(x + MM_ROWS * kc * MM_PARTS, a_lines);
+            if (fetches && n - j > MM_COLUMNS && rows == MM_ROWS)
+                MM_FN(fetch)(y, panel, i / MM_ROWS * lines, lines, to, ldc * MM_PARTS);
             if (MM_PARTS == 1 && MM_FN(is_whole)(rows, columns)) {
-                for (int r = 0; r < rows; r++)
-                    for (int l = 0; l < columns; l += 64 / (int)sizeof(MM_T))
-                        __builtin_prefetch(to + r * ldc + l, 1, 3);
                 MM_FN(panels)(rows, columns, kc, x, y, to, ldc, add);
                 continue;
             }
@@ -226,13 +228,25 @@ static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const 
         }
 }
 
+static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
+                         int64_t ldc, int add)
+{
+    MM_FN(all_panels)(m, n, kc, a, b, c, ldc, add, 0);
+}
+
+static void MM_FN(far_block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b,
+                             void *c, int64_t ldc, int add)
+{
+    MM_FN(all_panels)(m, n, kc, a, b, c, ldc, add, 1);
+}
+
 #if MM_PARTS == 1 && defined MM_PLAIN
 /* So many rows from row i on, all of whose columns there are, of operands as they lie. The last
  * blocks begin early enough to be whole: what they share with those before is computed twice, with
  * the same bits. */
-static inline __attribute__((always_inline)) void
-MM_FN(plain_rows)(const int rows, int64_t i, int64_t n, int64_t kc, const MM_T *a, int64_t a_row,
-                  int64_t a_step, const MM_T *b, int64_t ldb, MM_T *c, int64_t ldc)
+static inline __attribute__((always_inline)) void MM_FN(plain_rows)(
+    const int rows, int64_t i, int64_t n, int64_t kc, const MM_T *a, int64_t a_row, int64_t a_step,
+    const MM_T *b, int64_t ldb, MM_T *c, int64_t ldc)
 {
     const MM_T *x = a + i * a_row;
     MM_T *to = c + i * ldc;
@@ -255,7 +269,7 @@ static void MM_FN(plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_
     int64_t i = 0;
     for (; m - i > 2 * MM_FEW; i += MM_ROWS)
         MM_FN(plain_rows)
-        (MM_ROWS, i < m - MM_ROWS ? i : m - MM_ROWS, n, kc, a, a_row, a_step, b, ldb, c, ldc);
+    (MM_ROWS, i < m - MM_ROWS ? i : m - MM_ROWS, n, kc, a, a_row, a_step, b, ldb, c, ldc);
     if (m - i > MM_FEW)
         MM_FN(plain_rows)(2 * MM_FEW, m - 2 * MM_FEW, n, kc, a, a_row, a_step, b, ldb, c, ldc);
     else if (m > i)
