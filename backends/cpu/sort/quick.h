@@ -45,7 +45,7 @@ static const uint8_t quick_pairs_16[60][2] = {
 #define quick_64_keys NULL
 #endif
 #if !defined(__AVX512F__)
-#define quick_f32_keys NULL
-#define quick_f64_keys NULL
+#define quick_f32_values NULL
+#define quick_f64_values NULL
 #endif
 #endif

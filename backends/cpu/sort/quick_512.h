@@ -104,3 +104,24 @@ QUICK_FN double quick_f64_next(double key)
 #include "sort/quick_512_tmpl.h"
 #undef F32
 #undef F64
+
+/* Denormal values are to be told from zeros, whatever mode the thread computes in. */
+#define DENORMALS_ARE_ZEROS 0x40u
+QUICK_FN void quick_512_keeping(void (*sort)(void *, int64_t), void *values, int64_t n)
+{
+    const unsigned mode = _mm_getcsr();
+    if (mode & DENORMALS_ARE_ZEROS)
+        _mm_setcsr(mode & ~DENORMALS_ARE_ZEROS);
+    sort(values, n);
+    if (mode & DENORMALS_ARE_ZEROS)
+        _mm_setcsr(mode);
+}
+static void quick_f32_values(void *values, int64_t n)
+{
+    quick_512_keeping(quick_f32_keys, values, n);
+}
+static void quick_f64_values(void *values, int64_t n)
+{
+    quick_512_keeping(quick_f64_keys, values, n);
+}
+#undef DENORMALS_ARE_ZEROS

@@ -148,16 +148,22 @@ QUICK_FN V QUICK(read)(const K *from)
     return _mm512_loadu_si512(from);
 }
 
-/* Compressed in a register and then stored: to memory at once some processors compress by microcode
- * that takes a hundred cycles. */
+/* Compressed in a register and then stored, but on processors that compress to memory as soon:
+ * others do that by microcode, which takes a hundred cycles. */
 QUICK_FN void QUICK(deal)(V x, unsigned valid, K pivot, K **left, K **right)
 {
     const unsigned low = LESS(x, SET(pivot)) & valid, high = ~low & valid;
     const int count = __builtin_popcount(high);
-    _mm512_storeu_si512(*left, EPI(maskz_compress)((MASK)low, x));
+    K *to = *left;
     *left += valid == QUICK(ALL) ? QUICK(LANES) - count : __builtin_popcount(low);
     *right -= count;
-    EPI(mask_storeu)(*right, (MASK)((1u << count) - 1), EPI(maskz_compress)((MASK)high, x));
+    if (quick_512_stores) {
+        EPI(mask_compressstoreu)(to, (MASK)low, x);
+        EPI(mask_compressstoreu)(*right, (MASK)high, x);
+    } else {
+        _mm512_storeu_si512(to, EPI(maskz_compress)((MASK)low, x));
+        EPI(mask_storeu)(*right, (MASK)((1u << count) - 1), EPI(maskz_compress)((MASK)high, x));
+    }
 }
 #include "sort/quick_tmpl.h"
 #undef WIDTH

@@ -6,6 +6,10 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#if defined(__AVX512F__)
+/* Whether this processor compresses a vector to memory as soon as to a register. */
+static int quick_512_stores;
+#endif
 /* For each set of high lanes of eight: the low lanes in order, then the high ones, a byte each. */
 static uint64_t quick_32_order[256];
 /* For each set of low lanes of four: halves of these in order, then of the others. */
@@ -41,6 +45,9 @@ static void quick_order_make(void)
 {
     quick_32_order_make();
     quick_64_order_make();
+#if defined(__AVX512F__)
+    quick_512_stores = __builtin_cpu_is("intel");
+#endif
 }
 
 static void quick_order_prepare(void)

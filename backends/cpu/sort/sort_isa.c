@@ -97,7 +97,7 @@ const sort_table CPU_ISA_FN(sort_table_of) = {
     .words = part_words_32,
     .deal = {[1] = deal_8, [2] = deal_16, [4] = part_deal_32, [8] = part_deal_64},
     .quick = {[4] = quick_32_keys, [8] = quick_64_keys},
-    .quick_values = {[4] = quick_f32_keys, [8] = quick_f64_keys},
+    .quick_values = {[4] = quick_f32_values, [8] = quick_f64_values},
     .network = {[2] = network_16, [4] = network_32, [8] = network_64},
     .keys =
         {
