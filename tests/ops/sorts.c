@@ -28,7 +28,9 @@ static uint64_t draw(void)
  * those of negative ones turned. */
 static int64_t key_of(uint64_t bits, int width, bool is_float)
 {
-    const int64_t x = width == 32 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+    const int64_t x = width == 16   ? (int16_t)(uint16_t)bits
+                      : width == 32 ? (int32_t)(uint32_t)bits
+                                    : (int64_t)bits;
     const int64_t infinity = width == 32 ? 0x7f800000 : INT64_C(0x7ff0000000000000);
     const uint64_t size = bits & (UINT64_MAX >> (65 - width));
     if (!is_float)
@@ -47,8 +49,9 @@ static uint64_t bits_of(int kind, int width, bool is_float)
     if (kind == 0 || (kind == 3 && x >> 8 & 1))
         return x & mask;
     if (kind == 1)
-        return is_float ? ((width == 32 ? 0x3f800000 : UINT64_C(0x3ff0000000000000)) + (x & 3)) ^ sign
-                        : x & 3;
+        return is_float
+                   ? ((width == 32 ? 0x3f800000 : UINT64_C(0x3ff0000000000000)) + (x & 3)) ^ sign
+                   : x & 3;
     if (kind == 2)
         return ((x & 7) ^ sign) & mask;
     const double value = some[x % 6];
@@ -57,7 +60,7 @@ static uint64_t bits_of(int kind, int width, bool is_float)
     uint64_t u8;
     memcpy(&u4, &narrow, 4);
     memcpy(&u8, &value, 8);
-    return width == 32 ? u4 : u8;
+    return width == 64 ? u8 : u4 & mask;
 }
 
 static void insert_all(element *x, int n, bool descending)
@@ -73,7 +76,9 @@ static void insert_all(element *x, int n, bool descending)
 
 static void put(void *row, int i, int width, uint64_t bits)
 {
-    if (width == 32)
+    if (width == 16)
+        ((uint16_t *)row)[i] = (uint16_t)bits;
+    else if (width == 32)
         ((uint32_t *)row)[i] = (uint32_t)bits;
     else
         ((uint64_t *)row)[i] = bits;
@@ -99,8 +104,9 @@ static bool sorts(nd_dtype dtype, int n, int kind, bool descending)
     insert_all(x, n, descending);
     for (int i = 0; i < n; i++)
         put(want, i, width, x[i].bits);
-    const bool fine = nd_from_host(&layout, row, NULL, &a) == ND_OK && nd_sort(a, &opts, &r) == ND_OK &&
-                      nd_to_host(r, got, nbytes) == ND_OK && memcmp(got, want, nbytes) == 0;
+    const bool fine = nd_from_host(&layout, row, NULL, &a) == ND_OK &&
+                      nd_sort(a, &opts, &r) == ND_OK && nd_to_host(r, got, nbytes) == ND_OK &&
+                      memcmp(got, want, nbytes) == 0;
     nd_release(a);
     nd_release(r);
     if (!fine)
@@ -109,7 +115,7 @@ static bool sorts(nd_dtype dtype, int n, int kind, bool descending)
     return fine;
 }
 
-static const nd_dtype dtypes[] = {ND_F32, ND_F64, ND_I32, ND_I64};
+static const nd_dtype dtypes[] = {ND_F32, ND_F64, ND_I16, ND_I32, ND_I64};
 
 static void every_length(void)
 {

@@ -187,6 +187,25 @@ static void sort_floats(const sort_row *r)
         k->store_values(values + r->first * nbytes, r->n_out, r->descending, r->out, r->out_stride);
 }
 
+/* Keys of 16 bits are exact as floats, whose network is in vectors. */
+static void sort_narrow(const sort_row *r, values_job *w)
+{
+    float *wide = (float *)r->buffer[0];
+    uint16_t *keys = (uint16_t *)r->buffer[1];
+    w->keys = r->buffer[1];
+    cpu_parallel(r->n, sort_grain(r->n), load_chunk, w);
+    for (int64_t i = 0; i < r->n; i++)
+        wide[i] = keys[i];
+    CPU_ISA_PICK(sort_table_of)->quick_values[4](wide, r->n);
+    for (int64_t i = 0; i < r->n; i++)
+        keys[i] = (uint16_t)(int32_t)wide[i];
+}
+
+int sort_is_narrow(int32_t dtype)
+{
+    return ndp_dtype_size(dtype) == 2 && CPU_ISA_PICK(sort_table_of)->quick_values[4];
+}
+
 static void sort_values(const sort_row *r)
 {
     const sort_keys *k = sort_keys_of(r->dtype);
@@ -204,6 +223,8 @@ static void sort_values(const sort_row *r)
     w.min = bits < 64 ? w.min : 0;
     if (bits == 64 && sort_is_quick(r->dtype) && !sort_is_for_team(r->n))
         sort_quickly(r, &w);
+    else if (sort_is_narrow(r->dtype) && !sort_is_for_team(r->n))
+        sort_narrow(r, &w);
     else
         sort_by_digits(r, &w, bits);
     if (atomic_load(&w.special)) /* before anything is written: out may be a */
@@ -319,6 +340,8 @@ int64_t sort_counts_nbytes(int64_t n)
 int64_t sort_values_nbytes(int32_t dtype, int64_t n)
 {
     int64_t nbytes = ndp_dtype_size(dtype);
+    if (nbytes == 2)
+        nbytes = 4; /* see sort_narrow */
     return nbytes == 1 ? 0 : round_up(n * (dtype == NDP_C64 ? 16 : nbytes));
 }
 

@@ -130,6 +130,8 @@ typedef struct {
 void sort_row_values(const sort_row *r);
 /* Whether values of the dtype are sorted by the level's quicksort, when one thread has the row. */
 int sort_is_quick(int32_t dtype);
+/* Whether they are as floats. */
+int sort_is_narrow(int32_t dtype);
 /* Whether the team shares a row of n, so that it is dealt out by digits. */
 int sort_is_for_team(int64_t n);
 uint64_t sort_row_flip(const sort_row *r);
