@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The CPU beside NumPy, SciPy, numexpr and PyTorch, as far as they are installed, in one run: a table of ratios, and JSON.
 
-    bench/cpu.py [--threads 1,2] [--rounds 7] [--only WORD;WORD] [--groups small,sorting] [--before FOLDER] [--json FILE]
-                 [--compare OLD.json] [--list]
+    bench/cpu.py [--threads 1,2] [--rounds 7] [--row-seconds 3] [--only WORD;WORD] [--groups small,sorting] [--before FOLDER]
+                 [--json FILE] [--compare OLD.json] [--list]
 
 Each library has a process of its own for each number of threads, since libraries read it when they start, and is stopped (SIGSTOP) while
 others have their turn: threads that look for work for some milliseconds after an operation, as those of OpenMP do, would else run
 on processors that the next contender is measured on. Contenders take turns; a figure is the best of the rounds, each of as many calls as
-take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. The results of a row are compared with NumPy's
-before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster, and the aim; "of copy": for rows of bytes, the
+take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. A row's rounds end after --row-seconds
+where there were two of them: what takes a second a call needs no seven to be known. The results of a row are compared with NumPy's before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster, and the aim; "of copy": for rows of bytes, the
 share of what a copy that writes into an array reaches, the best contender's. --before names the build folder of an earlier commit, or one
 with its plug-ins, which takes its turns as "before": "was" is its time over ndock's.
 --compare names the JSON of an earlier run on this machine and refuses to judge where the copies of the two runs differ by more than 5 %
@@ -39,7 +39,8 @@ def timed(fn, calls):
 
 
 def calls_of(fn):
-    return max(1, int(SECONDS / max(min(timed(fn, 1), timed(fn, 1)), 1e-8)))
+    first = timed(fn, 1)
+    return 1 if first > SECONDS else max(1, int(SECONDS / max(min(first, timed(fn, 1)), 1e-8)))
 
 
 def peer(name):
@@ -270,12 +271,15 @@ class Contender:
         self.process.stdin.flush()
 
 
-def measured(contenders, rows, rounds):
+def measured(contenders, rows, o):
     """{contender: [seconds a call of each round]}, all of them stopped but the one that is measured."""
+    start = time.perf_counter()
     for c in contenders:
         c.process.send_signal(signal.SIGSTOP)
     times = {}
-    for _ in range(rounds):
+    for turn in range(o.rounds):
+        if turn > 1 and time.perf_counter() - start > o.row_seconds:
+            break
         for c, row in zip(contenders, rows):
             for who in row[3]:
                 seconds = c.turn(who)
@@ -286,30 +290,35 @@ def measured(contenders, rows, rounds):
     return times
 
 
-def line_of(row, times, copy):
-    """A row of the table."""
-    name, unit, amount = row[:3]
+def judged(name, times):
+    """Of a row: the best seconds a call of each contender, the best peer, its time over ndock's, and what that is to be."""
     best = {k: min(t) for k, t in times.items()}
     ours = min(v for k, v in best.items() if k.startswith("ndock"))
     others = {k: v for k, v in best.items() if not k.startswith(("ndock", "before"))}
     first = min(others, key=others.get)
-    aim = next((a for word, a in AIMS.items() if name.startswith(word)), 1)
-    ratio = others[first] / ours
+    return best, first, others[first] / ours, next((a for word, a in AIMS.items() if name.startswith(word)), 1)
+
+
+def line_of(row, times, copy):
+    """A row of the table."""
+    name, unit, amount = row[:3]
+    best, first, ratio, aim = judged(name, times)
     return (f"{name:34} {unit:8}" + " ".join(f"{k} {figure(unit, amount, v):9.2f}" for k, v in best.items())
             + f"   {ratio:6.2f} x {first:8} aim {aim}{' short' if ratio < aim else ''}"
-            + (f" {amount / ours * 1e-9 / copy:5.2f} of copy" if unit == "GB/s" and copy else "")
+            + (f" {amount * ratio / best[first] * 1e-9 / copy:5.2f} of copy" if unit == "GB/s" and copy else "")
             + (f" was {best['before'] / best['ndock']:5.2f}" if "before" in best else ""))
 
 
 def run(threads, o):
     """The rows of one number of threads, printed; the report."""
+    start = time.perf_counter()
     names = ["ndock"] + ["before"] * bool(o.before) + ["numpy"] + [m for m in ("torch", "numexpr") if not o.without_peers and peer_exists(m)]
     contenders = [Contender(m, o, threads) for m in names]
     report = {"threads": int(threads), "copy": 0, "rows": []}
     print(f"# {threads} threads: " + ", ".join(names), flush=True)
     try:
         while all(rows := [c.row() for c in contenders]):
-            times = measured(contenders, rows, o.rounds)
+            times = measured(contenders, rows, o)
             name, unit, amount = rows[0][:3]
             wrong = sorted({w for row in rows for w in row[4]})
             if name == "copying":
@@ -317,7 +326,8 @@ def run(threads, o):
                 print(f"# copying {report['copy']:.1f} GB/s")
                 continue
             print(line_of(rows[0], times, report["copy"]) + "".join(f"  WRONG: {w}" for w in wrong), flush=True)
-            report["rows"].append({"row": name, "unit": unit, "amount": amount, "seconds": times, "wrong": wrong})
+            _, _, ratio, aim = judged(name, times)
+            report["rows"].append({"row": name, "short": ratio < aim, "unit": unit, "amount": amount, "seconds": times, "wrong": wrong})
     except BaseException:
         for c in contenders:
             c.process.kill()
@@ -326,6 +336,8 @@ def run(threads, o):
         c.process.stdin.close()
         if c.process.wait():
             raise SystemExit(f"the process of {c.label} ended with status {c.process.returncode}")
+    short = [row["row"] for row in report["rows"] if row["short"]]
+    print(f"# {threads} threads: {len(report['rows'])} rows in {time.perf_counter() - start:.0f} s, {len(short)} short: {'; '.join(short)}", flush=True)
     return report
 
 
@@ -368,6 +380,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--threads", default=f"1,{os.cpu_count()}")
     p.add_argument("--rounds", type=int, default=7)
+    p.add_argument("--row-seconds", type=float, default=3, help="a row has no third round after so many seconds")
     p.add_argument("--only", default="", help="rows whose name has one of these words, separated by semicolons")
     p.add_argument("--groups", default="", help="only these of " + ", ".join(g.__name__ for g in GROUPS))
     p.add_argument("--json")

@@ -105,7 +105,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/reduce/var_tmpl.h \
   %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/part.h \
   %reldir%/sort/part_tmpl.h %reldir%/sort/parts.c %reldir%/sort/positions.c %reldir%/sort/quick.h %reldir%/sort/quick_32.h \
-  %reldir%/sort/quick_64.h %reldir%/sort/quick_merge.h %reldir%/sort/quick_tmpl.h %reldir%/sort/row.c %reldir%/sort/select.c %reldir%/sort/select.h \
+  %reldir%/sort/quick_64.h %reldir%/sort/quick_512.h %reldir%/sort/quick_512_tmpl.h \
+  %reldir%/sort/quick_merge.h %reldir%/sort/quick_order.h %reldir%/sort/quick_tmpl.h %reldir%/sort/row.c %reldir%/sort/select.c %reldir%/sort/select.h \
   %reldir%/sort/sort.c %reldir%/sort/sort.h %reldir%/sort/sort_tmpl.h %reldir%/sort/topk.c \
   %reldir%/walk/blocks.c %reldir%/walk/blocks.h %reldir%/walk/load_tmpl.h %reldir%/walk/tile.c %reldir%/walk/tile.h %reldir%/walk/tile_tmpl.h %reldir%/walk/walk.h
 nodist_%canon_reldir%_ndock_cpu_la_SOURCES = %reldir%/compiler/texts.c

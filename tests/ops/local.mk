@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Operations with values worked out by hand; against NumPy they are tried in tests/python/.
-ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/fp8.t %reldir%/powers.t %reldir%/quant.t %reldir%/statistics.t
+ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/fp8.t %reldir%/powers.t %reldir%/quant.t %reldir%/sorts.t %reldir%/statistics.t
 check_PROGRAMS += $(ops_tests)
 noinst_HEADERS += %reldir%/values.h
 TESTS += $(ops_tests)
@@ -11,6 +11,8 @@ EXTRA_DIST += tests/data/random_cdf.inc tests/data/random_cdf.py
 check-random-long: %reldir%/distributions.t
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(test_plugin_path)' RANDOM_DRAWS=10000000 ./%reldir%/distributions.t
 .PHONY: check-random-long
+%canon_reldir%_sorts_t_SOURCES = %reldir%/sorts.c
+%canon_reldir%_sorts_t_LDADD = $(test_ldadd)
 %canon_reldir%_statistics_t_SOURCES = %reldir%/statistics.c
 %canon_reldir%_statistics_t_LDADD = $(test_ldadd)
 %canon_reldir%_everyday_t_SOURCES = %reldir%/everyday.c

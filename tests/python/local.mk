@@ -47,6 +47,7 @@ python_tests = \
   %reldir%/test_lifecycle.py \
   %reldir%/test_linalg.py \
   %reldir%/test_linalg_errors.py \
+  %reldir%/test_products.py \
   %reldir%/test_linalg_refused.py \
   %reldir%/test_log.py \
   %reldir%/test_long_lines.py \

@@ -90,9 +90,11 @@ static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, i
 
 #endif /* MM_STEPS */
 
-/* sums[row][part][column], rows ld scalars apart, of rows of a, row apart, and columns of b side by side, along k,
- * a_step and b_step apart; panels of so many lines, or the operands as they lie. add: to what is there. */
-static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const MM_T *restrict a,
+/* sums[row][part][column], rows ld scalars apart, of so many rows of a, row apart, and vectors of b
+ * side by side, along k, a_step and b_step apart; panels of so many lines, or the operands as they
+ * lie. add: to what is there. */
+static inline __attribute__((always_inline)) void MM_FN(micro)(const int rows, const int vectors,
+                                                               int64_t kc, const MM_T *restrict a,
                                                                int64_t row, int64_t a_step,
                                                                const MM_T *restrict b,
                                                                int64_t b_step, MM_T *restrict sums,
@@ -106,17 +108,18 @@ static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const
         MM_V bv[MM_PARTS][MM_VECTORS];
 #pragma GCC unroll 8
         for (int j = 0; j < MM_PARTS * MM_VECTORS; j++)
-            memcpy(&bv[j / MM_VECTORS][j % MM_VECTORS], b + j * MM_LANES, MM_BYTES);
+            if (j % MM_VECTORS < vectors)
+                memcpy(&bv[j / MM_VECTORS][j % MM_VECTORS], b + j * MM_LANES, MM_BYTES);
 #pragma GCC unroll 16
-        for (int i = 0; i < MM_ROWS; i++) {
+        for (int i = 0; i < rows; i++) {
             MM_V ar = MM_SET(a[i * row]);
 #pragma GCC unroll 4
-            for (int j = 0; j < MM_VECTORS; j++)
+            for (int j = 0; j < vectors; j++)
                 c[i][0][j] = MM_FMA(ar, bv[0][j], c[i][0][j]);
 #if MM_PARTS == 2
             MM_V ai = MM_SET(a[(MM_ROWS + i) * row]);
 #pragma GCC unroll 4
-            for (int j = 0; j < MM_VECTORS; j++) {
+            for (int j = 0; j < vectors; j++) {
                 c[i][1][j] = MM_FMA(ar, bv[1][j], c[i][1][j]);
                 c[i][0][j] = MM_FNMA(ai, bv[1][j], c[i][0][j]);
                 c[i][1][j] = MM_FMA(ai, bv[0][j], c[i][1][j]);
@@ -127,9 +130,11 @@ static inline __attribute__((always_inline)) void MM_FN(micro)(int64_t kc, const
         b += b_step;
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < MM_ROWS; i++, sums += ld)
+    for (int i = 0; i < rows; i++, sums += ld)
 #pragma GCC unroll 8
         for (int j = 0; j < MM_PARTS * MM_VECTORS; j++) {
+            if (j % MM_VECTORS >= vectors)
+                continue;
             MM_V x = c[i][j / MM_VECTORS][j % MM_VECTORS], old;
             if (add) {
                 memcpy(&old, sums + j * MM_LANES, MM_BYTES);
@@ -153,10 +158,62 @@ static inline __attribute__((always_inline)) void MM_FN(merge)(const MM_T *restr
             }
 }
 
-static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
-                         int64_t ldc, int add)
+/* So many rows of a panel of a by one of b, of which one vector or all count. */
+static inline __attribute__((always_inline)) void MM_FN(panel)(const int rows, int narrow,
+                                                               int64_t kc, const MM_T *a,
+                                                               const MM_T *b, MM_T *sums,
+                                                               int64_t ld, int add)
+{
+    const int64_t a_step = MM_ROWS * MM_PARTS, b_step = MM_COLUMNS * MM_PARTS;
+    if (narrow && MM_VECTORS > 1)
+        MM_FN(micro)(rows, 1, MM_STEPS(kc), a, 1, a_step, b, b_step, sums, ld, add);
+    else
+        MM_FN(micro)(rows, MM_VECTORS, MM_STEPS(kc), a, 1, a_step, b, b_step, sums, ld, add);
+}
+
+/* A panel of a by one of b, of which so many rows and columns count; sums rows ld apart. */
+static void MM_FN(panels)(int rows, int columns, int64_t kc, const MM_T *a, const MM_T *b,
+                          MM_T *sums, int64_t ld, int add)
+{
+    const int narrow = columns <= MM_LANES;
+    if (rows > 2 * MM_FEW || 2 * MM_FEW == MM_ROWS)
+        MM_FN(panel)(MM_ROWS, narrow, kc, a, b, sums, ld, add);
+    else if (rows > MM_FEW)
+        MM_FN(panel)(2 * MM_FEW, narrow, kc, a, b, sums, ld, add);
+    else
+        MM_FN(panel)(MM_FEW, narrow, kc, a, b, sums, ld, add);
+}
+
+/* Whether so many rows and columns are what a kernel computes, so that its sums may go into c. */
+static inline int MM_FN(is_whole)(int rows, int columns)
+{
+    const int fits = rows == MM_ROWS || (2 * MM_FEW < MM_ROWS && rows % MM_FEW == 0);
+    return fits && (columns == MM_COLUMNS || columns == MM_LANES);
+}
+
+/* Asks for a share of the panel of b after y, and for the sums at `to`, before kernels run. */
+static inline void MM_FN(fetch)(const MM_T *y, int64_t panel, int64_t from, int64_t lines,
+                                const MM_T *to, int64_t ldc)
+{
+    const char *next = (const char *)(y + panel) + 64 * from;
+    for (int64_t i = 0; i < lines; i++)
+        __builtin_prefetch(next + 64 * i, 0, 2);
+    for (int r = 0; r < MM_ROWS; r++)
+        for (int l = 0; l < MM_COLUMNS * MM_PARTS * (int)sizeof(MM_T); l += 64)
+            __builtin_prefetch((const char *)(to + r * ldc) + l, 1, 3);
+}
+
+/* While a panel of b meets those of a, the next one is fetched, a share with each. */
+static inline __attribute__((always_inline)) void MM_FN(all_panels)(int64_t m, int64_t n,
+                                                                    int64_t kc, const void *a,
+                                                                    const void *b, void *c,
+                                                                    int64_t ldc, int add,
+                                                                    const int fetches)
 {
     const MM_T *pa = a, *pb = b;
+    const int64_t panel = MM_COLUMNS * kc * MM_PARTS;
+    const int64_t lines =
+        MM_STEPS(kc) * MM_COLUMNS * MM_PARTS * (int64_t)sizeof(MM_T) / 64 * MM_ROWS / m + 1;
     _Alignas(64) MM_T sums[MM_ROWS * MM_PARTS * MM_COLUMNS];
     for (int64_t j = 0; j < n; j += MM_COLUMNS)
         for (int64_t i = 0; i < m; i += MM_ROWS) {
@@ -164,37 +221,63 @@ static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const 
             int columns = n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS;
             MM_T *to = (MM_T *)c + (i * ldc + j) * MM_PARTS;
             const MM_T *x = pa + i * kc * MM_PARTS, *y = pb + j * kc * MM_PARTS;
-            if (MM_PARTS == 1 && rows == MM_ROWS && columns == MM_COLUMNS) {
-                MM_FN(micro)
-                (MM_STEPS(kc), x, 1, MM_ROWS * MM_PARTS, y, MM_COLUMNS * MM_PARTS, to,
-                 ldc * MM_PARTS, add);
+            if (fetches && n - j > MM_COLUMNS && rows == MM_ROWS)
+                MM_FN(fetch)(y, panel, i / MM_ROWS * lines, lines, to, ldc * MM_PARTS);
+            if (MM_PARTS == 1 && MM_FN(is_whole)(rows, columns)) {
+                MM_FN(panels)(rows, columns, kc, x, y, to, ldc, add);
                 continue;
             }
-            MM_FN(micro)
-            (MM_STEPS(kc), x, 1, MM_ROWS * MM_PARTS, y, MM_COLUMNS * MM_PARTS, sums,
-             MM_COLUMNS * MM_PARTS, 0);
+            MM_FN(panels)(rows, columns, kc, x, y, sums, MM_COLUMNS * MM_PARTS, 0);
             MM_FN(merge)(sums, rows, columns, to, ldc * MM_PARTS, add);
         }
 }
 
+static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
+                         int64_t ldc, int add)
+{
+    MM_FN(all_panels)(m, n, kc, a, b, c, ldc, add, 0);
+}
+
+static void MM_FN(far_block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b,
+                             void *c, int64_t ldc, int add)
+{
+    MM_FN(all_panels)(m, n, kc, a, b, c, ldc, add, 1);
+}
+
 #if MM_PARTS == 1 && defined MM_PLAIN
-/* Operands as they lie. The last blocks begin early enough to be whole: what they share with those
- * before is computed twice, with the same bits. */
+/* So many rows from row i on, all of whose columns there are, of operands as they lie. The last
+ * blocks begin early enough to be whole: what they share with those before is computed twice, with
+ * the same bits. */
+static inline __attribute__((always_inline)) void MM_FN(plain_rows)(
+    const int rows, int64_t i, int64_t n, int64_t kc, const MM_T *a, int64_t a_row, int64_t a_step,
+    const MM_T *b, int64_t ldb, MM_T *c, int64_t ldc)
+{
+    const MM_T *x = a + i * a_row;
+    MM_T *to = c + i * ldc;
+    int64_t j = 0;
+    for (; n - j > MM_LANES; j += MM_COLUMNS) {
+        const int64_t at = j < n - MM_COLUMNS ? j : n - MM_COLUMNS;
+        if (a_step == 1)
+            MM_FN(micro)(rows, MM_VECTORS, kc, x, a_row, 1, b + at, ldb, to + at, ldc, 0);
+        else
+            MM_FN(micro)(rows, MM_VECTORS, kc, x, a_row, a_step, b + at, ldb, to + at, ldc, 0);
+    }
+    j = n - MM_LANES;
+    if (n % MM_COLUMNS > 0 && n % MM_COLUMNS <= MM_LANES)
+        MM_FN(micro)(rows, 1, kc, x, a_row, a_step, b + j, ldb, to + j, ldc, 0);
+}
+
 static void MM_FN(plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row,
                          int64_t a_step, const void *b, int64_t ldb, void *c, int64_t ldc)
 {
-    const MM_T *pa = a, *pb = b;
-    for (int64_t jj = 0; jj < n; jj += MM_COLUMNS) {
-        int64_t j = jj < n - MM_COLUMNS ? jj : n - MM_COLUMNS;
-        for (int64_t ii = 0; ii < m; ii += MM_ROWS) {
-            int64_t i = ii < m - MM_ROWS ? ii : m - MM_ROWS;
-            MM_T *to = (MM_T *)c + i * ldc + j;
-            if (a_step == 1)
-                MM_FN(micro)(kc, pa + i * a_row, a_row, 1, pb + j, ldb, to, ldc, 0);
-            else
-                MM_FN(micro)(kc, pa + i * a_row, a_row, a_step, pb + j, ldb, to, ldc, 0);
-        }
-    }
+    int64_t i = 0;
+    for (; m - i > 2 * MM_FEW; i += MM_ROWS)
+        MM_FN(plain_rows)
+    (MM_ROWS, i < m - MM_ROWS ? i : m - MM_ROWS, n, kc, a, a_row, a_step, b, ldb, c, ldc);
+    if (m - i > MM_FEW)
+        MM_FN(plain_rows)(2 * MM_FEW, m - 2 * MM_FEW, n, kc, a, a_row, a_step, b, ldb, c, ldc);
+    else if (m > i)
+        MM_FN(plain_rows)(MM_FEW, m - MM_FEW, n, kc, a, a_row, a_step, b, ldb, c, ldc);
 }
 #endif
 

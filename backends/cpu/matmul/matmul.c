@@ -104,7 +104,7 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
             pack_a(p, item, i, m, d, kc, a);
             pack_b(p, item, j, n, d, kc, b);
         }
-        k->block(m, n, kc, a, b, sums, ld, d > 0);
+        (p->is_far ? k->far_block : k->block)(m, n, kc, a, b, sums, ld, d > 0);
     }
     for (int64_t row = 0; p->depth == 0 && row < m; row++)
         memset(sums + row * ld * k->element, 0, (size_t)(n * k->element));

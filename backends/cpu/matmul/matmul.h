@@ -38,6 +38,9 @@ typedef struct {
     /* c (m, n), unit column stride: set to a@b, or that added to it. */
     void (*block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
                   int64_t ldc, int add);
+    /* The same of operands beyond the second cache: what comes next is asked for early. */
+    void (*far_block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
+                      int64_t ldc, int add);
     /* The same for at least rows by columns of a and b as they lie, b with unit column stride, in one
      * block of k; NULL for complex. */
     void (*plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row, int64_t a_step,
@@ -120,6 +123,7 @@ typedef struct {
     int64_t pitch; /* of rows of sums, such that not all rows compete for one set of the cache */
     int64_t super_m, super_n; /* part of a product whose packed operands exist at a time */
     int64_t shared_a, shared_b, shared_bytes; /* scratch: once */
+    int32_t is_far;                           /* they fill more than the second cache */
     /* scratch, once a thread: panels or rows of a and of b, sums, sums of one block of k, rows of
      * out and bias in the type of the sums */
     int64_t slot_a, slot_b, slot_sums, slot_chain, slot_row, slot_bytes;
@@ -155,13 +159,6 @@ void mm_plan_call(mm_plan *p, const ndp_call *call);
 ew_loop mm_epilogue_loop(const mm_kernels *k, int32_t epilogue);
 
 /* ---- matmul/matmul.c */
-/* Pack w lanes by kc with fn, whose panels are `width` across; strides lead to the next lane and
- * along k. Another dtype is converted first, a panel at a time. */
-void mm_pack(const mm_kernels *k, mm_pack_fn fn, int64_t width, const char *src, int32_t dtype,
-             int64_t stride_w, int64_t stride_k, int64_t w, int64_t kc, char *dst);
-
-/* ---- matmul/matmul.c */
-typedef void (*mm_pack_fn)(const void *, int64_t, int64_t, int64_t, int64_t, void *);
 /* Packs w lanes by kc, at most MM_MAX_DEPTH, by fn, pack_a or pack_b of k, whose panels have that
  * width; strides lead to the next lane and along k. Another dtype is converted first, a panel at a
  * time. */

@@ -10,6 +10,7 @@
 #define MM_SHORT_DEPTH 1024         /* bytes of columns of which a tile has many */
 #define MM_SHARE_FROM (4 << 20)   /* multiply-adds of a product whose packed operands are shared */
 #define MM_SHARE_BYTES (64 << 20) /* most memory for them */
+#define MM_FAR_FROM (3 << 20)     /* of which the second cache of a core holds no more */
 
 /* Kernels for sums of a's products stored in out's dtype, or NULL. */
 const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype)
@@ -86,7 +87,8 @@ static void plan_tiles(mm_plan *p)
         tn = (p->n + step_n - 1) / step_n * step_n;
     for (;;) {
         int64_t tiles = (p->m + tm - 1) / tm * ((p->n + tn - 1) / tn);
-        if (tiles * p->batch >= wanted || tm * tn * p->depth <= 2 * MM_TASK_WORK)
+        const int64_t rows = tm < p->m ? tm : p->m, columns = tn < p->n ? tn : p->n;
+        if (tiles * p->batch >= wanted || rows * columns * p->depth <= 2 * MM_TASK_WORK)
             break;
         if (tm >= tn && tm > step_m)
             tm = (tm / 2 + step_m - 1) / step_m * step_m;
@@ -116,6 +118,7 @@ static void plan_shared(mm_plan *p)
     p->shared_b = mm_round_up(p->super_m, p->k->rows) * depth * size;
     p->shared_bytes = p->shared_b + mm_round_up(p->super_n, p->k->columns) * depth * size;
     p->shared_bytes = mm_round_up(p->shared_bytes, 64);
+    p->is_far = p->shared_bytes > MM_FAR_FROM;
 }
 
 /* Small products of one tile and one block of k, whose operands the kernels can read as they lie. */
@@ -123,7 +126,8 @@ static int is_plain(const mm_plan *p)
 {
     return p->k->plain && p->direct && p->m >= p->k->rows && p->n >= p->k->columns &&
            p->depth > 0 && p->depth == p->kc && p->m <= p->tile_m && p->n <= p->tile_n &&
-           p->b.column == 1 && mm_is_native(p->k, p->a.dtype) && mm_is_native(p->k, p->b.dtype);
+           p->m * p->n * p->depth <= 2 * MM_TASK_WORK && p->b.column == 1 &&
+           mm_is_native(p->k, p->a.dtype) && mm_is_native(p->k, p->b.dtype);
 }
 
 /* The next bytes of a slot. */

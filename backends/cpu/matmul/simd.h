@@ -14,22 +14,27 @@
 #include <arm_neon.h>
 #endif
 
-/* Bytes of a vector; rows and vectors across of the block of sums that fits the registers. */
+/* Bytes of a vector; rows and vectors across of the block of sums that fits the registers; fewer
+ * rows, of which MM_ROWS are a multiple, for the last ones of a product. */
 #if CPU_ISA_LEVEL == 2
 #define MM_BYTES 64
 #define MM_ROWS 12
+#define MM_FEW 4
 #define MM_ACROSS 2
 #elif CPU_ISA_LEVEL == 1
 #define MM_BYTES 32
 #define MM_ROWS 6
+#define MM_FEW 2
 #define MM_ACROSS 2
 #elif defined(__aarch64__)
 #define MM_BYTES 16
 #define MM_ROWS 6
+#define MM_FEW 2
 #define MM_ACROSS 4
 #else
 #define MM_BYTES 16
 #define MM_ROWS 4
+#define MM_FEW 2
 #define MM_ACROSS 2
 #endif
 

@@ -116,8 +116,71 @@ static void TYPE(restore)(const char *a, int64_t stride, int64_t n, uint64_t fli
     }
 }
 #endif
+
+#if INFINITE && !defined(NARROW)
+/* Values that vectors of floats compare: zeros as +0 and NaN as +infinity, and the opposite of all
+ * of them, all ones in `opposite`, for descending order. Nonzero where bits were lost by that. */
+static inline __attribute__((always_inline)) U TYPE(value)(U raw, U turned, U *special)
+{
+    const U size = raw & (U)~SIGN;
+    *special |= (U)((raw == SIGN) | (size > INFINITE));
+    return (size > INFINITE ? INFINITE : size == 0 ? 0 : raw) ^ turned;
+}
+
+static int TYPE(load_values)(const char *a, int64_t stride, int64_t n, uint64_t opposite, void *out)
+{
+    const U *x = (const U *)a;
+    U *value = out, special = 0;
+    const U turned = (U)opposite & SIGN;
+    if (stride == 1)
+        for (int64_t i = 0; i < n; i++)
+            value[i] = TYPE(value)(x[i], turned, &special);
+    else
+        for (int64_t i = 0; i < n; i++)
+            value[i] = TYPE(value)(x[i * stride], turned, &special);
+    return special != 0;
+}
+
+static void TYPE(store_values)(const void *sorted, int64_t n, uint64_t opposite, char *out,
+                               int64_t stride)
+{
+    const U *value = sorted;
+    U *x = (U *)out;
+    const U turned = (U)opposite & SIGN;
+    for (int64_t i = 0; i < n; i++)
+        x[i * stride] = value[i] ^ turned;
+}
+
+/* Values of a, in order, to where the sorted ones are zeros and NaNs. */
+static void TYPE(restore_values)(const char *a, int64_t stride, int64_t n, uint64_t opposite,
+                                 void *sorted)
+{
+    const U *x = (const U *)a;
+    U *value = sorted;
+    const U turned = (U)opposite & SIGN;
+    int64_t zero = 0, high = n, nan = n;
+    while (zero < high) { /* the first one that is not below zero */
+        const int64_t middle = zero + (high - zero) / 2;
+        if (value[middle] > SIGN)
+            zero = middle + 1;
+        else
+            high = middle;
+    }
+    for (int64_t i = 0; i < n; i++)
+        nan -= (x[i * stride] & (U)~SIGN) > INFINITE;
+    nan = turned ? 0 : nan;
+    for (int64_t i = 0; i < n; i++) {
+        const U raw = x[i * stride], size = raw & (U)~SIGN;
+        if (size == 0)
+            value[zero++] = raw ^ turned;
+        else if (size > INFINITE)
+            value[nan++] = raw ^ turned;
+    }
+}
+#endif
 #undef ALL
 #undef SIGN
+#undef NARROW
 #undef U
 #undef TYPE
 #undef INFINITE

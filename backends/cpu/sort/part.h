@@ -145,7 +145,7 @@ QUICK_FN void part_count_64(const uint64_t *key, int64_t n, uint64_t low, uint64
         const uint##bits##_t *key = keys;                                                     \
         const int64_t whole = n / lanes * lanes;                                              \
         sort_between c = {0};                                                                 \
-        quick_##bits##_prepare();                                                             \
+        quick_order_prepare();                                                                \
         if (low < high)                                                                       \
             part_count_##bits(key, whole, low, high, inside, &c, 1);                          \
         else                                                                                  \
@@ -191,7 +191,7 @@ static void part_deal_32(const void *keys, const void *elements, int64_t n, uint
     const __m256i pivot = _mm256_set1_epi32((int)by);
     sort_places p = *places;
     int64_t i = 0;
-    quick_32_prepare();
+    quick_order_prepare();
     for (; i + 8 <= n; i += 8) {
         const __m256i k = _mm256_loadu_si256((const __m256i *)(key + i)),
                       y = _mm256_loadu_si256((const __m256i *)(x + i));
@@ -213,7 +213,7 @@ static void part_deal_64(const void *keys, const void *elements, int64_t n, uint
     const __m256i pivot = part_signed_64(_mm256_set1_epi64x((int64_t)by));
     sort_places p = *places;
     int64_t i = 0;
-    quick_64_prepare();
+    quick_order_prepare();
     for (; i + 4 <= n; i += 4) {
         const __m256i k = part_signed_64(_mm256_loadu_si256((const __m256i *)(key + i))),
                       y = _mm256_loadu_si256((const __m256i *)(x + i));

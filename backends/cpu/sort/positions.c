@@ -124,7 +124,7 @@ static int sort_quickly(pair_job *w, int bits, int index_bits)
     w->index_bits = index_bits;
     w->drop = bits + index_bits > 63 ? bits + index_bits - 63 : 0; /* words are positive */
     cpu_parallel(n, sort_grain(n), pair_chunk, w);
-    CPU_ISA_PICK(sort_table_of)->quick[8](w->to, w->r->buffer[1], n);
+    CPU_ISA_PICK(sort_table_of)->quick[8](w->to, n);
     w->sorted = w->to;
     return !atomic_load(&w->lost) || settle_ties(w);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Vectors of unsigned 32-bit keys for quick_tmpl.h: exchanges, a leaf of eight vectors of eight,
+ * Vectors of 256 bits of unsigned 32-bit keys for quick_tmpl.h: exchanges, a leaf of eight vectors,
  * and how a vector is dealt out. See quick.h, which includes this file, for the sources. */
 
 #define QUICK(name) quick_32_##name
-enum { quick_32_LEAF = 64 };
+enum { quick_32_LANES = 8, quick_32_LEAF = 64, quick_32_FEW = 8 };
 
 /* ---- at most a leaf of keys in registers ---- */
 QUICK_FN void quick_32_exchange(__m256i *low, __m256i *high)
@@ -67,14 +67,14 @@ QUICK_FN __m256i quick_32_mask(int64_t n)
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n < 8 ? n : 8)), lanes);
 }
 
-static void quick_32_leaf(const uint32_t *from, int64_t n, uint32_t *to)
+static void quick_32_leaf(uint32_t *keys, int64_t n)
 {
     const __m256i ones = _mm256_set1_epi32(-1);
     __m256i x[8];
 #pragma GCC unroll 8
     for (int i = 0; i < 8; i++) { /* what is missing is above all keys, or like the greatest */
         __m256i mask = quick_32_mask(n - 8 * i);
-        x[i] = _mm256_maskload_epi32((const int *)from + 8 * i, mask);
+        x[i] = _mm256_maskload_epi32((const int *)keys + 8 * i, mask);
         x[i] = _mm256_or_si256(x[i], _mm256_xor_si256(mask, ones));
     }
     quick_32_columns(x);
@@ -89,13 +89,13 @@ static void quick_32_leaf(const uint32_t *from, int64_t n, uint32_t *to)
 #pragma GCC unroll 8
     for (int i = 0; i < 8; i++)
         if (n >= 8 * (i + 1))
-            _mm256_storeu_si256((__m256i *)to + i, x[i]);
+            _mm256_storeu_si256((__m256i *)keys + i, x[i]);
         else if (n > 8 * i)
-            _mm256_maskstore_epi32((int *)to + 8 * i, quick_32_mask(n - 8 * i), x[i]);
+            _mm256_maskstore_epi32((int *)keys + 8 * i, quick_32_mask(n - 8 * i), x[i]);
 }
 
 /* Eight keys, sorted in place. */
-static void quick_32_eight(uint32_t *keys)
+static void quick_32_few(uint32_t *keys)
 {
     __m256i x = _mm256_loadu_si256((const __m256i *)keys);
     const __m256i backwards = _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0);
@@ -115,69 +115,40 @@ static void quick_32_eight(uint32_t *keys)
 }
 
 /* ---- partition ---- */
-#if defined(__AVX512F__)
-enum { quick_32_LANES = 16 };
-#else
-enum { quick_32_LANES = 8 };
-#endif
-/* For each set of high lanes: the low lanes in order, then the high ones, a byte each. */
-static uint64_t quick_32_order[256];
-
-static void quick_32_order_make(void)
+QUICK_FN __m256i quick_32_read(const uint32_t *from)
 {
-    for (int high = 0; high < 256; high++) {
-        uint64_t order = 0;
-        int at = 0;
-        for (int part = 0; part < 2; part++)
-            for (int lane = 0; lane < 8; lane++)
-                if ((high >> lane & 1) == part)
-                    order |= (uint64_t)lane << (8 * at++);
-        quick_32_order[high] = order;
-    }
+    return _mm256_loadu_si256((const __m256i *)from);
 }
 
-static void quick_32_prepare(void)
+QUICK_FN void quick_32_deal(__m256i x, unsigned valid, uint32_t pivot, uint32_t **left,
+                            uint32_t **right)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, quick_32_order_make);
-}
-/* Deals out the keys of a vector that are among `valid` lanes: those below the pivot go to `left`
- * on, the others end where the room from there on ends; how many are below. The room holds all that
- * is yet to come, in whole vectors, so what a store leaves beyond its keys is written over later,
- * or is the same. */
-QUICK_FN int quick_32_deal(const uint32_t *from, unsigned valid, uint32_t pivot, uint32_t *left,
-                           int64_t room)
-{
-#if defined(__AVX512F__)
-    const __m512i x = _mm512_loadu_si512(from);
-    const unsigned high = _mm512_cmpge_epu32_mask(x, _mm512_set1_epi32((int)pivot)) & valid;
-    const unsigned low = ~high & valid;
-    const int count = __builtin_popcount(high);
-    _mm512_storeu_si512(left, _mm512_maskz_compress_epi32((__mmask16)low, x));
-    _mm512_mask_storeu_epi32(left + room - count, (__mmask16)((1u << count) - 1),
-                             _mm512_maskz_compress_epi32((__mmask16)high, x));
-#else
-    const __m256i x = _mm256_loadu_si256((const __m256i *)from);
     const __m256i most = _mm256_max_epu32(x, _mm256_set1_epi32((int)pivot));
     const unsigned high =
         (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(most, x))) & valid;
-    const unsigned low = ~high & valid;
+    const int count = __builtin_popcount(high);
     const __m128i last = _mm_loadl_epi64((const __m128i *)&quick_32_order[high]);
     const __m256i y = _mm256_permutevar8x32_epi32(x, _mm256_cvtepu8_epi32(last));
+    _mm256_storeu_si256((__m256i *)(*right - 8), y);
+    *right -= count;
     if (valid == 0xff) {
-        _mm256_storeu_si256((__m256i *)left, y);
+        _mm256_storeu_si256((__m256i *)*left, y);
+        *left += 8 - count;
     } else {
+        const unsigned low = ~high & valid;
         const __m128i first = _mm_loadl_epi64((const __m128i *)&quick_32_order[~low & 0xff]);
-        _mm256_storeu_si256((__m256i *)left,
+        _mm256_storeu_si256((__m256i *)*left,
                             _mm256_permutevar8x32_epi32(x, _mm256_cvtepu8_epi32(first)));
+        *left += __builtin_popcount(low);
     }
-    _mm256_storeu_si256((__m256i *)(left + room - 8), y);
-    if (valid == 0xff)
-        return 8 - __builtin_popcount(high);
-#endif
-    return __builtin_popcount(low);
+}
+
+QUICK_FN uint32_t quick_32_next(uint32_t key)
+{
+    return key + 1;
 }
 
 #define K uint32_t
 #define K_MAX UINT32_MAX
+#define V __m256i
 #include "sort/quick_tmpl.h"

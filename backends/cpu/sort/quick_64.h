@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Vectors of signed 64-bit keys for quick_tmpl.h: exchanges, a leaf of eight vectors of four, and
- * how a vector is dealt out. See quick.h, which includes this file, for the sources. */
+ * Vectors of 256 bits of signed 64-bit keys for quick_tmpl.h: exchanges, a leaf of sixteen vectors,
+ * and how a vector is dealt out. See quick.h, which includes this file, for the sources. */
 
 #define QUICK(name) quick_64_##name
-enum { quick_64_LEAF = 64 };
+enum { quick_64_LANES = 4, quick_64_LEAF = 64, quick_64_FEW = 8 };
 
 /* ---- at most a leaf of keys in registers ---- */
 QUICK_FN void quick_64_exchange(__m256i *low, __m256i *high)
 {
     const __m256i x = *low, y = *high;
-#if defined(__AVX512VL__)
-    *low = _mm256_min_epi64(x, y);
-    *high = _mm256_max_epi64(x, y);
-#else
     const __m256i swaps = _mm256_cmpgt_epi64(x, y);
     *low = _mm256_blendv_epi8(x, y, swaps);
     *high = _mm256_blendv_epi8(y, x, swaps);
-#endif
 }
 
 /* The lesser of x and y in the lanes where `high` is zero, the greater where it is all ones. */
@@ -96,31 +91,31 @@ QUICK_FN void quick_64_half(__m256i *x)
     quick_64_merge(x, 4);
 }
 
-static void quick_64_leaf(const int64_t *from, int64_t n, int64_t *to)
+static void quick_64_leaf(int64_t *keys, int64_t n)
 {
     __m256i x[16];
     if (n > 32) {
-        quick_64_load(from + 32, n - 32, x + 8);
+        quick_64_load(keys + 32, n - 32, x + 8);
         quick_64_half(x + 8);
         n -= 32;
 #pragma GCC unroll 8
         for (int i = 0; i < 8; i++)
-            x[i] = _mm256_loadu_si256((const __m256i *)from + i);
+            x[i] = _mm256_loadu_si256((const __m256i *)keys + i);
         quick_64_half(x);
         quick_64_merge(x, 8);
 #pragma GCC unroll 8
         for (int i = 0; i < 8; i++)
-            _mm256_storeu_si256((__m256i *)to + i, x[i]);
-        quick_64_store(to + 32, n, x + 8);
+            _mm256_storeu_si256((__m256i *)keys + i, x[i]);
+        quick_64_store(keys + 32, n, x + 8);
     } else {
-        quick_64_load(from, n, x);
+        quick_64_load(keys, n, x);
         quick_64_half(x);
-        quick_64_store(to, n, x);
+        quick_64_store(keys, n, x);
     }
 }
 
 /* Eight keys, sorted in place. */
-static void quick_64_eight(int64_t *keys)
+static void quick_64_few(int64_t *keys)
 {
     const __m256i outer = _mm256_setr_epi64x(0, -1, -1, 0);
     __m256i x[2];
@@ -136,62 +131,33 @@ static void quick_64_eight(int64_t *keys)
 }
 
 /* ---- partition ---- */
-#if defined(__AVX512F__)
-enum { quick_64_LANES = 8 };
-#else
-enum { quick_64_LANES = 4 };
-#endif
-/* For each set of low lanes: halves of these in order, then of the others. */
-static uint32_t quick_64_order[16][8] __attribute__((aligned(32)));
-
-static void quick_64_order_make(void)
+QUICK_FN __m256i quick_64_read(const int64_t *from)
 {
-    for (unsigned low = 0; low < 16; low++) {
-        int at = 0;
-        for (unsigned part = 2; part-- > 0;)
-            for (uint32_t lane = 0; lane < 4; lane++)
-                if ((low >> lane & 1) == part) {
-                    quick_64_order[low][at++] = 2 * lane;
-                    quick_64_order[low][at++] = 2 * lane + 1;
-                }
-    }
+    return _mm256_loadu_si256((const __m256i *)from);
 }
 
-static void quick_64_prepare(void)
+QUICK_FN void quick_64_deal(__m256i x, unsigned valid, int64_t pivot, int64_t **left,
+                            int64_t **right)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, quick_64_order_make);
-}
-/* As quick_32_deal. */
-QUICK_FN int quick_64_deal(const int64_t *from, unsigned valid, int64_t pivot, int64_t *left,
-                           int64_t room)
-{
-#if defined(__AVX512F__)
-    const __m512i x = _mm512_loadu_si512(from);
-    const unsigned high = _mm512_cmpge_epi64_mask(x, _mm512_set1_epi64(pivot)) & valid;
-    const unsigned low = ~high & valid;
-    const int count = __builtin_popcount(high);
-    _mm512_storeu_si512(left, _mm512_maskz_compress_epi64((__mmask8)low, x));
-    _mm512_mask_storeu_epi64(left + room - count, (__mmask8)((1u << count) - 1),
-                             _mm512_maskz_compress_epi64((__mmask8)high, x));
-#else
-    const __m256i x = _mm256_loadu_si256((const __m256i *)from);
     const __m256i below = _mm256_cmpgt_epi64(_mm256_set1_epi64x(pivot), x);
     const unsigned low = (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(below)) & valid;
+    const unsigned high = ~low & valid;
     const __m256i order = _mm256_load_si256((const __m256i *)quick_64_order[low]);
     const __m256i y = _mm256_permutevar8x32_epi32(x, order);
-    _mm256_storeu_si256((__m256i *)left, y);
-    if (valid == 0xf) {
-        _mm256_storeu_si256((__m256i *)(left + room - 4), y);
-    } else {
-        const unsigned high = ~low & valid;
-        const __m256i last = _mm256_load_si256((const __m256i *)quick_64_order[~high & 0xf]);
-        _mm256_storeu_si256((__m256i *)(left + room - 4), _mm256_permutevar8x32_epi32(x, last));
-    }
-#endif
-    return __builtin_popcount(low);
+    const __m256i last = _mm256_load_si256((const __m256i *)quick_64_order[~high & 0xf]);
+    const __m256i z = valid == 0xf ? y : _mm256_permutevar8x32_epi32(x, last);
+    _mm256_storeu_si256((__m256i *)*left, y);
+    _mm256_storeu_si256((__m256i *)(*right - 4), z);
+    *left += __builtin_popcount(low);
+    *right -= __builtin_popcount(high);
+}
+
+QUICK_FN int64_t quick_64_next(int64_t key)
+{
+    return key + 1;
 }
 
 #define K int64_t
 #define K_MAX INT64_MAX
+#define V __m256i
 #include "sort/quick_tmpl.h"

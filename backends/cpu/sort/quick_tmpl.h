@@ -1,21 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Quicksort of one kind of key. The includer sets K, its type, K_MAX and QUICK(name), and has
- * QUICK(leaf)(from, n, to), which sorts up to QUICK(LEAF) keys, QUICK(eight)(keys), which sorts
- * eight, QUICK(deal) of QUICK(LANES) keys, and QUICK(prepare). */
+ * Quicksort of one kind of key. The includer sets K, its type, K_MAX, the greatest one, V, a vector
+ * of QUICK(LANES) of them, and QUICK(name), and has QUICK(leaf)(keys, n), which sorts up to
+ * QUICK(LEAF) keys, QUICK(few)(keys), which sorts QUICK(FEW) keys, QUICK(read)(from), and
+ * QUICK(deal)(x, valid, pivot, &left, &right): of the lanes of x that are valid the keys below the
+ * pivot to `left` on, the others to before `right`. Between these there is room for as many keys as
+ * are yet to be dealt out, so what a store leaves beyond its own is written over later, or is the
+ * same. */
+enum { QUICK(GROUP) = QUICK(LEAF) / 2, QUICK(VECTORS) = QUICK(GROUP) / QUICK(LANES) };
 
-/* Keys below the pivot to the left of `to`, the others to the right; how many are below. More than
- * a leaf of them. */
-static int64_t QUICK(partition)(const K *from, int64_t n, K pivot, K *to)
+#define DEAL(x, valid) QUICK(deal)(x, valid, pivot, &left, &right)
+
+/* Keys below the pivot to the front, the others behind them; how many are below. More than a leaf
+ * of keys. A group of vectors at either end is set aside, so that the keys of the next group, from
+ * the end with less room, fit wherever they belong. */
+static int64_t QUICK(partition)(K *keys, int64_t n, K pivot)
 {
-    const unsigned all = (1u << QUICK(LANES)) - 1;
-    K *left = to;
-    int64_t i = n % QUICK(LANES);
-    left += QUICK(deal)(from, (1u << i) - 1, pivot, left, n);
-#pragma GCC unroll 2
-    for (; i < n; i += QUICK(LANES))
-        left += QUICK(deal)(from + i, all, pivot, left, n - i);
-    return left - to;
+    const unsigned all = (unsigned)((UINT64_C(1) << QUICK(LANES)) - 1);
+    const int rest = (int)(n % QUICK(GROUP));
+    K *left = keys, *right = keys + n, *from = keys + rest, *end = right - QUICK(GROUP);
+    K some[QUICK(GROUP)];
+    V first[QUICK(VECTORS)], last[QUICK(VECTORS)], x[QUICK(VECTORS)];
+    memcpy(some, keys, (size_t)rest * sizeof *some);
+    for (int i = 0; i < QUICK(VECTORS); i++) {
+        first[i] = QUICK(read)(from + i * QUICK(LANES));
+        last[i] = QUICK(read)(end + i * QUICK(LANES));
+    }
+    for (from += QUICK(GROUP); from < end;) {
+        const int64_t back =
+            (right - end < from - left) * QUICK(GROUP); /* no branch: it is random */
+        const K *next = back ? end - QUICK(GROUP) : from;
+        end -= back;
+        from += QUICK(GROUP) - back;
+#pragma GCC unroll 8
+        for (int i = 0; i < QUICK(VECTORS); i++)
+            x[i] = QUICK(read)(next + i * QUICK(LANES));
+#pragma GCC unroll 8
+        for (int i = 0; i < QUICK(VECTORS); i++)
+            DEAL(x[i], all);
+    }
+    for (int i = 0; i < rest; i += QUICK(LANES))
+        DEAL(QUICK(read)(some + i), rest - i < QUICK(LANES) ? (1u << (rest - i)) - 1 : all);
+    for (int i = 0; i < QUICK(VECTORS); i++)
+        DEAL(first[i], all);
+    for (int i = 0; i < QUICK(VECTORS); i++)
+        DEAL(last[i], all);
+    return left - keys;
 }
+#undef DEAL
 
 /* The middle one of three keys, for short runs, whose halves cost less than a better pivot. */
 static K QUICK(pivot_of_three)(const K *x, int64_t n)
@@ -31,16 +62,17 @@ static K QUICK(pivot)(const K *x, int64_t n)
     if (n < 512)
         return QUICK(pivot_of_three)(x, n);
     K some[64];
-    const int most = QUICK(LEAF) - 1, count = n < 2048 ? 8 : n < 65536 || most < 63 ? 31 : 63;
+    const int most = QUICK(LEAF) - 1;
+    const int count = n < 2048 ? QUICK(FEW) : n < 65536 || most < 63 ? 31 : 63;
     const uint64_t step = (uint64_t)(n / count);
     for (int i = 0; i < count; i++) { /* not at even distances, which data may have as well */
         const uint64_t within = (uint32_t)i * 2654435761u * step >> 32;
         some[i] = x[(uint64_t)i * step + within];
     }
-    if (count > 8)
-        QUICK(leaf)(some, count, some);
+    if (count > QUICK(FEW))
+        QUICK(leaf)(some, count);
     else
-        QUICK(eight)(some);
+        QUICK(few)(some);
     return some[count / 2];
 }
 
@@ -69,36 +101,28 @@ static void QUICK(heap)(K *x, int64_t n)
     }
 }
 
-/* Sorts n keys of `from` into `to`, which is `from` or `other`, both of which are used. */
-static void QUICK(sort)(K *from, K *other, int64_t n, int depth, K *to)
+static void QUICK(sort)(K *keys, int64_t n, int depth)
 {
     while (n > QUICK(LEAF)) {
         if (depth-- == 0) {
-            QUICK(heap)(from, n);
-            if (to != from)
-                memcpy(to, from, (size_t)n * sizeof *to);
+            QUICK(heap)(keys, n);
             return;
         }
-        K pivot = QUICK(pivot)(from, n), *dealt = other;
-        int64_t below = QUICK(partition)(from, n, pivot, dealt);
-        if (below == 0) { /* the pivot is the least key: those like it are at their place */
-            below = pivot == K_MAX ? n : QUICK(partition)(from, n, pivot + 1, dealt);
-            for (int64_t i = 0; i < below; i++)
-                to[i] = pivot;
-        } else {
-            QUICK(sort)(dealt, from, below, depth, to);
-        }
-        other = from + below;
-        from = dealt + below;
-        to += below;
+        const K pivot = QUICK(pivot)(keys, n);
+        int64_t below = QUICK(partition)(keys, n, pivot);
+        if (below > 0)
+            QUICK(sort)(keys, below, depth);
+        else /* the pivot is the least key: those like it are at their place */
+            below = pivot == K_MAX ? n : QUICK(partition)(keys, n, QUICK(next)(pivot));
+        keys += below;
         n -= below;
     }
     if (n > 0)
-        QUICK(leaf)(from, n, to);
+        QUICK(leaf)(keys, n);
 }
 
-/* Sorts n keys; `spare` has room for as many. */
-static void QUICK(keys)(void *keys, void *spare, int64_t n)
+/* Sorts n keys. */
+static void QUICK(keys)(void *keys, int64_t n)
 {
     const K *x = keys;
     int depth = 4;
@@ -109,9 +133,10 @@ static void QUICK(keys)(void *keys, void *spare, int64_t n)
         return;
     for (int64_t left = n; left > 1; left /= 2)
         depth += 2;
-    QUICK(prepare)();
-    QUICK(sort)(keys, spare, n, depth, keys);
+    quick_order_prepare();
+    QUICK(sort)(keys, n, depth);
 }
 #undef K
 #undef K_MAX
 #undef QUICK
+#undef V

@@ -155,12 +155,55 @@ static void sort_quickly(const sort_row *r, values_job *w)
     const uint64_t sign = w->nbytes == 8 ? (uint64_t)1 << 63 : 0;
     w->flip ^= sign;
     cpu_parallel(r->n, sort_grain(r->n), load_chunk, w);
-    CPU_ISA_PICK(sort_table_of)->quick[w->nbytes](w->keys, r->buffer[1], r->n);
+    CPU_ISA_PICK(sort_table_of)->quick[w->nbytes](w->keys, r->n);
     if (!sign || !atomic_load(&w->special))
         return;
     w->flip ^= sign;
     for (int64_t i = 0; i < r->n; i++)
         ((uint64_t *)w->keys)[i] ^= sign;
+}
+
+/* Whether the sorted values may be computed where they go: out is the whole row, and none of a. */
+static int is_apart(const sort_row *r, int64_t nbytes)
+{
+    const char *a_end = r->a + ((r->n - 1) * r->stride + 1) * nbytes;
+    const char *low = r->stride < 0 ? a_end - nbytes : r->a,
+               *high = r->stride < 0 ? r->a + nbytes : a_end;
+    return r->out_stride == 1 && r->first == 0 && r->n_out == r->n &&
+           (r->out + r->n * nbytes <= low || r->out >= high);
+}
+
+/* Floats in vectors of them. */
+static void sort_floats(const sort_row *r)
+{
+    const sort_keys *k = sort_keys_of(r->dtype);
+    const int64_t nbytes = ndp_dtype_size(r->dtype);
+    char *values = is_apart(r, nbytes) ? r->out : r->buffer[0];
+    const int special = k->load_values(r->a, r->stride, r->n, r->descending, values);
+    CPU_ISA_PICK(sort_table_of)->quick_values[nbytes](values, r->n);
+    if (special) /* before anything is written: out may be a */
+        k->restore_values(r->a, r->stride, r->n, r->descending, values);
+    if (values != r->out || r->descending)
+        k->store_values(values + r->first * nbytes, r->n_out, r->descending, r->out, r->out_stride);
+}
+
+/* Keys of 16 bits are exact as floats, whose network is in vectors. */
+static void sort_narrow(const sort_row *r, values_job *w)
+{
+    float *wide = (float *)r->buffer[0];
+    uint16_t *keys = (uint16_t *)r->buffer[1];
+    w->keys = r->buffer[1];
+    cpu_parallel(r->n, sort_grain(r->n), load_chunk, w);
+    for (int64_t i = 0; i < r->n; i++)
+        wide[i] = keys[i];
+    CPU_ISA_PICK(sort_table_of)->quick_values[4](wide, r->n);
+    for (int64_t i = 0; i < r->n; i++)
+        keys[i] = (uint16_t)(int32_t)wide[i];
+}
+
+int sort_is_narrow(int32_t dtype)
+{
+    return ndp_dtype_size(dtype) == 2 && CPU_ISA_PICK(sort_table_of)->quick_values[4];
 }
 
 static void sort_values(const sort_row *r)
@@ -172,9 +215,16 @@ static void sort_values(const sort_row *r)
         sort_by_counts(r, w.min);
         return;
     }
+    if (bits == 64 && k->load_values && CPU_ISA_PICK(sort_table_of)->quick_values[w.nbytes] &&
+        !sort_is_for_team(r->n)) {
+        sort_floats(r);
+        return;
+    }
     w.min = bits < 64 ? w.min : 0;
     if (bits == 64 && sort_is_quick(r->dtype) && !sort_is_for_team(r->n))
         sort_quickly(r, &w);
+    else if (sort_is_narrow(r->dtype) && !sort_is_for_team(r->n))
+        sort_narrow(r, &w);
     else
         sort_by_digits(r, &w, bits);
     if (atomic_load(&w.special)) /* before anything is written: out may be a */
@@ -290,6 +340,8 @@ int64_t sort_counts_nbytes(int64_t n)
 int64_t sort_values_nbytes(int32_t dtype, int64_t n)
 {
     int64_t nbytes = ndp_dtype_size(dtype);
+    if (nbytes == 2)
+        nbytes = 4; /* see sort_narrow */
     return nbytes == 1 ? 0 : round_up(n * (dtype == NDP_C64 ? 16 : nbytes));
 }
 

@@ -212,7 +212,8 @@ uint64_t select_key_at(const selection *s, int64_t rank, int64_t *below)
 
 int64_t select_nbytes(int32_t dtype, int64_t n)
 {
-    int64_t least = 2 * 8 * sample_size(n), nbytes = n * ndp_dtype_size(dtype);
+    const int64_t size = ndp_dtype_size(dtype);
+    int64_t least = 2 * 8 * sample_size(n), nbytes = n * (size == 2 ? 4 : size); /* sort_narrow */
     nbytes = (nbytes + 63) / 64 * 64 + sort_chunks(n) * 8 * (2 * BLOCK + 8);
     return n <= SORT_SMALL ? SORT_SMALL * 8 : nbytes > least ? nbytes : least;
 }

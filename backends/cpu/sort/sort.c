@@ -90,7 +90,8 @@ static void slot_rows(void *ctx, int64_t begin, int64_t end)
 static int uses_lanes(const ndp_call *call)
 {
     const ndp_view *a = &call->in[0];
-    if (call->op == NDP_OP_sort && a->shape[a->ndim - 1] > LANES_QUICK && sort_is_quick(a->dtype))
+    if (call->op == NDP_OP_sort && a->shape[a->ndim - 1] > LANES_QUICK &&
+        (sort_is_quick(a->dtype) || sort_is_narrow(a->dtype)))
         return 0;
     return sort_rows(call) >= SORT_LANES / 2 &&
            sort_lanes_fit(a->dtype, a->shape[a->ndim - 1], call->op == NDP_OP_argsort);

@@ -44,6 +44,12 @@ typedef struct {
                     void *sorted);
     void (*store)(const void *sorted, int64_t n, uint64_t flip, uint64_t min, char *out,
                   int64_t stride);
+    /* Of f32 and f64, for quick_values: see keys_tmpl.h. `opposite` is descending's all ones. */
+    int (*load_values)(const char *a, int64_t stride, int64_t n, uint64_t opposite, void *out);
+    void (*store_values)(const void *sorted, int64_t n, uint64_t opposite, char *out,
+                         int64_t stride);
+    void (*restore_values)(const char *a, int64_t stride, int64_t n, uint64_t opposite,
+                           void *sorted);
 } sort_keys;
 typedef struct {
     int64_t below, at_low, inside, at_high;
@@ -68,9 +74,11 @@ typedef struct {
      * `at`, in one word; returns how many. There is room for n. */
     int64_t (*words)(const void *keys, int64_t n, uint64_t limit, int64_t at, uint64_t *words);
     void (*network[9])(void *keys, int64_t n); /* by key width: sorts SORT_LANES interleaved rows */
-    /* By key width: sorts n keys of 32 bits, unsigned, or of 64 bits, signed, with room for as many
-     * in spare; NULL where vectors lack what it needs. */
-    void (*quick[9])(void *keys, void *spare, int64_t n);
+    /* By key width: sorts n keys of 32 bits, unsigned, or of 64 bits, signed; NULL where vectors
+     * lack what it needs. */
+    void (*quick[9])(void *keys, int64_t n);
+    /* By width: sorts n floats, of which none is NaN; NULL where keys are sorted as quickly. */
+    void (*quick_values[9])(void *values, int64_t n);
 } sort_table;
 CPU_ISA_DECLARE(extern const sort_table, sort_table_of);
 static inline const sort_keys *sort_keys_of(int32_t dtype)
@@ -122,6 +130,8 @@ typedef struct {
 void sort_row_values(const sort_row *r);
 /* Whether values of the dtype are sorted by the level's quicksort, when one thread has the row. */
 int sort_is_quick(int32_t dtype);
+/* Whether they are as floats. */
+int sort_is_narrow(int32_t dtype);
 /* Whether the team shares a row of n, so that it is dealt out by digits. */
 int sort_is_for_team(int64_t n);
 uint64_t sort_row_flip(const sort_row *r);

@@ -33,10 +33,12 @@ typedef uint64_t KEYED u64;
 #include "sort/keys_tmpl.h"
 #define U u16
 #define TYPE(name) name##_f16
+#define NARROW
 #define INFINITE 0x7c00u
 #include "sort/keys_tmpl.h"
 #define U u16
 #define TYPE(name) name##_bf16
+#define NARROW
 #define INFINITE 0x7f80u
 #include "sort/keys_tmpl.h"
 #define U u32
@@ -87,11 +89,15 @@ static void range_c64(const char *a, int64_t stride, int64_t n, uint64_t flip, u
 #define KEYS(kind) .keys = keys_##kind, .range = range_##kind
 #define KEYS_INT(kind) KEYS(kind), .load = load_##kind, .store = store_##kind
 #define KEYS_FLOAT(kind) KEYS_INT(kind), .restore = restore_##kind
+#define KEYS_VALUES(kind)                                                                     \
+    KEYS_FLOAT(kind), .load_values = load_values_##kind, .store_values = store_values_##kind, \
+                      .restore_values = restore_values_##kind
 const sort_table CPU_ISA_FN(sort_table_of) = {
     .between = {[1] = between_8, [2] = between_16, [4] = part_between_32, [8] = part_between_64},
     .words = part_words_32,
     .deal = {[1] = deal_8, [2] = deal_16, [4] = part_deal_32, [8] = part_deal_64},
     .quick = {[4] = quick_32_keys, [8] = quick_64_keys},
+    .quick_values = {[4] = quick_f32_values, [8] = quick_f64_values},
     .network = {[2] = network_16, [4] = network_32, [8] = network_64},
     .keys =
         {
@@ -106,8 +112,8 @@ const sort_table CPU_ISA_FN(sort_table_of) = {
             [NDP_I64] = {KEYS_INT(64), .bias = (uint64_t)1 << 63},
             [NDP_F16] = {KEYS_FLOAT(f16)},
             [NDP_BF16] = {KEYS_FLOAT(bf16)},
-            [NDP_F32] = {KEYS_FLOAT(f32)},
-            [NDP_F64] = {KEYS_FLOAT(f64)},
+            [NDP_F32] = {KEYS_VALUES(f32)},
+            [NDP_F64] = {KEYS_VALUES(f64)},
             [NDP_C64] = {KEYS(c64)},
         },
 };

@@ -153,12 +153,12 @@ static void select_row(const sort_row *r, int64_t chunks)
 static uint64_t words_limit(const sort_row *r, uint64_t flip)
 {
     const int64_t step = r->n / WORDS_SAMPLE, rank = r->n_out * WORDS_SAMPLE * 2 / r->n + 3;
-    uint32_t sample[WORDS_SAMPLE], spare[WORDS_SAMPLE];
+    uint32_t sample[WORDS_SAMPLE];
     for (int64_t i = 0; i < WORDS_SAMPLE; i++) {
         const int64_t at = i * step + i * 37 % step; /* not at even distances, as data may be */
         sort_keys_of(r->dtype)->load(r->a + at * r->stride * 4, r->stride, 1, flip, 0, sample + i);
     }
-    CPU_ISA_PICK(sort_table_of)->quick[4](sample, spare, WORDS_SAMPLE);
+    CPU_ISA_PICK(sort_table_of)->quick[4](sample, WORDS_SAMPLE);
     return (uint64_t)sample[rank] + 1;
 }
 
@@ -168,7 +168,7 @@ static int words_row(const sort_row *r)
 {
     const sort_table *level = CPU_ISA_PICK(sort_table_of);
     const uint64_t flip = sort_row_flip(r), sign = (uint64_t)1 << 63;
-    uint64_t words[WORDS], spare[WORDS];
+    uint64_t words[WORDS];
     uint32_t block[WORDS_BLOCK];
     int64_t count = 0, *out = (int64_t *)r->out;
     const uint64_t limit = words_limit(r, flip);
@@ -183,7 +183,7 @@ static int words_row(const sort_row *r)
         return 0;
     for (int64_t i = 0; i < count; i++)
         words[i] ^= sign;
-    level->quick[8](words, spare, count);
+    level->quick[8](words, count);
     for (int64_t i = 0; i < r->n_out; i++)
         out[i * r->out_stride] = (int64_t)(words[i] & UINT32_MAX);
     return 1;
