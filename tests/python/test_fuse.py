@@ -92,6 +92,44 @@ def test_rows(device, dtype):
     same(softmax, array((6, 1025), dtype, device)[:, :1024])
 
 
+@cases(*[(device, dtype) for device in DEVICES for dtype in ("float32", "bfloat16", "float16")])
+def test_quotients_by_one_value_of_a_row(device, dtype):
+    """Of any numbers there are, by any: rows have steps of their own for these."""
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e-39, 1.17549435e-38, 3.4e38, 1.0, -3.0, 1e-20, 1e20, 0.1, 6e-8]
+    numbers = rng.integers(0, 2**32, (64, 1024), dtype=np.uint32)
+    numbers[::2] &= 0x80FFFFFF  # many small ones, whose quotients are small too
+    numbers[:, : len(special)] = np.array(special, dtype="float32").view(np.uint32)
+    by = np.concatenate([np.array(special, dtype="float32"), rng.integers(0, 2**32, 48, dtype=np.uint32).view(np.float32)])
+    x, row = (nd.asarray(a).to_device(device).astype(dtype) for a in (numbers.view(np.float32), by.reshape(64, 1)))
+    same(lambda x, row: (x / row, nd.max(x, axis=-1)), x, row)
+
+
+@cases(*[(device, dtype) for device in DEVICES for dtype in ("float32", "float64")])
+def test_results_that_meet(device, dtype):
+    """Chains of both operands, of one that has such a pair itself, and more than there is room for; few elements, and many."""
+    for n in (1, 13, 1000, 300000):
+        a, b, c, d = (array((n,), dtype, device) for _ in range(4))
+        same(lambda a, b: 2 * a + b * b + 1, a, b)
+        same(lambda a, b: (a - b) / (3 - a), a, b)
+        same(lambda a, b, c, d: (a * b - c / d, c * d), a, b, c, d)
+        same(lambda a, b: a * a + b * b + a * b, a, b)
+        same(lambda a, b: a * b - (a * a + b * b), a, b)
+        same(lambda a, b, c, d: (a * b + c * d) / (a * c - b * d), a, b, c, d)
+        same(lambda a, b, c, d: ((a + 1) * (b + 2) - (c + 3) * (d + 4)) / ((a - 1) * (b - 2)), a, b, c, d)
+        same(lambda a: (a + 1) * (a + 1) - (a * a - (a - 1) * (a - 1)), a)
+
+
+@cases("float32", "float64")
+def test_results_past_the_cache(dtype):
+    """Of so many elements that the CPU writes them past its cache, at an address of no whole vector."""
+    a, b = (array((4_200_003,), dtype, "cpu") for _ in range(2))
+    same(lambda a, b: 2 * a + b * b + 1, a[1:], b[:-1])
+    x, y = np.asarray(a), np.asarray(b)
+    fused = nd.fuse(lambda a, b: (a * b - (a * a + b * b)) / (a - 3))
+    for _ in range(2):
+        assert np.asarray(fused(a, b)).tobytes() == ((x * y - (x * x + y * y)) / (x - 3)).tobytes()
+
+
 @cases(*DEVICES)
 def test_values(device):
     x = nd.asarray([[0.0, math.log(3)]], dtype="float64", device=device)

@@ -13,6 +13,7 @@ typedef struct {
 #define CHAIN_V(k) v.v##k
 #define CHAIN_X(k) (*(const CHAIN_FN(chain_loose) *)(x + k * VECTOR))
 #define CHAIN_S(k) s
+#define CHAIN_W(k) aside.v##k
 #define CHAIN_CASE(op, form, left, sign, right) \
     case CPU_LINK(op, form):                    \
         CHAIN_V(0) = left(0) sign right(0);     \
@@ -25,18 +26,28 @@ typedef struct {
     CHAIN_CASE(op, CPU_LINK_SCALAR, CHAIN_V, sign, CHAIN_S);       \
     CHAIN_CASE(op, CPU_LINK_ARRAY_FIRST, CHAIN_X, sign, CHAIN_V);  \
     CHAIN_CASE(op, CPU_LINK_SCALAR_FIRST, CHAIN_S, sign, CHAIN_V); \
-    CHAIN_CASE(op, CPU_LINK_SELF, CHAIN_V, sign, CHAIN_V)
+    CHAIN_CASE(op, CPU_LINK_SELF, CHAIN_V, sign, CHAIN_V);         \
+    CHAIN_CASE(op, CPU_LINK_ASIDE_FIRST, CHAIN_W, sign, CHAIN_V);  \
+    CHAIN_CASE(op, CPU_LINK_ASIDE, CHAIN_V, sign, CHAIN_W)
 
-/* The strip at byte at of every array. */
+/* The strip at byte at of every array; ahead: its array's later ones are fetched meanwhile. */
 static inline __attribute__((always_inline)) CHAIN_FN(chain_strip)
-    CHAIN_FN(chain_at)(const uint8_t *link, int n_links, char *const *p, int64_t at)
+    CHAIN_FN(chain_at)(const uint8_t *link, int n_links, char *const *p, int64_t at, int ahead)
 {
     const char *x = p[0] + at;
-    CHAIN_FN(chain_strip) v = {CHAIN_X(0), CHAIN_X(1), CHAIN_X(2), CHAIN_X(3)};
+    if (ahead)
+        fetch_ahead(x);
+    CHAIN_FN(chain_strip) v = {CHAIN_X(0), CHAIN_X(1), CHAIN_X(2), CHAIN_X(3)}, aside = v;
     for (int i = 1; i < n_links; i++) {
         const CHAIN_T s = *(const CHAIN_T *)p[i];
         x = p[i] + at;
+        if (ahead && CPU_LINK_READS(link[i]))
+            fetch_ahead(x);
         switch (link[i]) {
+        case CPU_LINK(LOAD, CPU_LINK_ARRAY):
+            aside = v;
+            v = (CHAIN_FN(chain_strip)){CHAIN_X(0), CHAIN_X(1), CHAIN_X(2), CHAIN_X(3)};
+            break;
             CHAIN_OP(add, +);
             CHAIN_OP(subtract, -);
             CHAIN_OP(multiply, *);
@@ -77,7 +88,7 @@ static void CHAIN_FN(chain_part)(const uint8_t *link, int n_links, char *const *
         if (!scalar)
             memcpy(room[i], p[i] + at, (size_t)nbytes);
     }
-    const CHAIN_FN(chain_strip) v = CHAIN_FN(chain_at)(link, n_links, q, 0);
+    const CHAIN_FN(chain_strip) v = CHAIN_FN(chain_at)(link, n_links, q, 0, 0);
     memcpy(p[n_links] + at, &v, (size_t)nbytes);
 }
 
@@ -90,7 +101,7 @@ static void CHAIN_FN(chain)(const uint8_t *link, int n_links, char *const *p, in
     for (int64_t i = 0; i < at; i += STRIP)
         CHAIN_FN(chain_part)(link, n_links, p, i, at - i < STRIP ? at - i : STRIP);
     for (; at + STRIP <= nbytes; at += STRIP) {
-        const CHAIN_FN(chain_strip) v = CHAIN_FN(chain_at)(link, n_links, p, at);
+        const CHAIN_FN(chain_strip) v = CHAIN_FN(chain_at)(link, n_links, p, at, stream);
         CHAIN_FN(chain_put)(out + at, &v, stream);
     }
     if (at < nbytes)
@@ -100,6 +111,7 @@ static void CHAIN_FN(chain)(const uint8_t *link, int n_links, char *const *p, in
 #undef CHAIN_CASE
 #undef CHAIN_X
 #undef CHAIN_S
+#undef CHAIN_W
 #undef CHAIN_OP
 #undef CHAIN_T
 #undef CHAIN_FN

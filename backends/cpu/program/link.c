@@ -67,20 +67,57 @@ static cpu_step *maker_of(const linker *l, const cpu_step *s, int k)
                : NULL;
 }
 
-/* The maker's chain, and s behind it; the maker is no step any more. */
+static cpu_step as_chain(const linker *l, const cpu_step *m)
+{
+    return m->kind == CPU_STEP_CHAIN ? *m : chain_of(l, m);
+}
+
+/* The chain c, which ends with what s does, in its place; the maker is no step any more. */
+static void replace(cpu_step *s, cpu_step *c, cpu_step *m)
+{
+    c->op = s->op;
+    c->to = s->to;
+    *s = *c;
+    m->op = 0;
+    m->n = -1;
+}
+
+/* The maker's chain, and s behind it. */
 static void join(const linker *l, cpu_step *m, cpu_step *s, int k)
 {
-    cpu_step c = m->kind == CPU_STEP_CHAIN ? *m : chain_of(l, m);
+    cpu_step c = as_chain(l, m);
     const int op = op_of(s->op), scalar = is_scalar(l, s->from[!k]);
     const int form = k ? (scalar ? CPU_LINK_SCALAR_FIRST : CPU_LINK_ARRAY_FIRST)
                        : (scalar ? CPU_LINK_SCALAR : CPU_LINK_ARRAY);
     const int self = s->from[0] == s->from[1];
     add(&c, op, self ? CPU_LINK_SELF : form, self ? c.from[0] : s->from[!k]);
-    c.op = s->op;
-    c.to = s->to;
-    *s = c;
-    m->op = 0;
-    m->n = -1;
+    replace(s, &c, m);
+}
+
+static int puts_aside(const cpu_step *c)
+{
+    for (int i = 1; i < c->n; i++)
+        if (c->link[i] == CPU_LINK(LOAD, CPU_LINK_ARRAY))
+            return 1;
+    return 0;
+}
+
+/* Both operands' chains, one after the other, and s: first the one that puts something aside itself. 0:
+ * there is no room for these. */
+static int join_both(const linker *l, cpu_step *const m[2], cpu_step *s)
+{
+    cpu_step c[2] = {as_chain(l, m[0]), as_chain(l, m[1])};
+    const int later = puts_aside(&c[1]);
+    cpu_step *first = &c[later], *second = &c[!later];
+    if (first->n + second->n + 1 > CPU_CHAIN_LINKS || puts_aside(second))
+        return 0;
+    for (int i = 0; i < second->n; i++)
+        add(first, second->link[i] / 8, second->link[i] % 8, second->from[i]);
+    add(first, op_of(s->op), later ? CPU_LINK_ASIDE : CPU_LINK_ASIDE_FIRST, first->from[0]);
+    replace(s, first, m[0]);
+    m[1]->op = 0;
+    m[1]->n = -1;
+    return 1;
 }
 
 static void count_uses(linker *l, const ndp_program *p, const int16_t *stored)
@@ -99,11 +136,10 @@ static void count_uses(linker *l, const ndp_program *p, const int16_t *stored)
 static void link_step(const linker *l, cpu_step *s)
 {
     const cpu_chain_loops *loops = CPU_ISA_PICK(cpu_chain_table);
-    cpu_step *m = maker_of(l, s, 0);
-    const int k = !m;
-    m = m ? m : maker_of(l, s, 1);
-    if (m)
-        join(l, m, s, k);
+    cpu_step *const m[2] = {maker_of(l, s, 0), s->n > 1 ? maker_of(l, s, 1) : NULL};
+    const int both = m[0] && m[1] && m[0] != m[1] && join_both(l, m, s);
+    if (!both && (m[0] || m[1]))
+        join(l, m[0] ? m[0] : m[1], s, !m[0]);
     s->chain = s->dtype == NDP_F64 ? loops->f64 : loops->f32;
 }
 

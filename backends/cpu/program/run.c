@@ -207,6 +207,17 @@ static void share_buffers(plan *p)
     p->n_buffers += p->program->n_repeated;
 }
 
+/* Of one step nothing waits in cache for another, unless inputs are packed for it. */
+static int is_one_pass(const plan *p)
+{
+    int packs = 0;
+    for (int k = 0; k < p->program->n_in; k++)
+        packs |= p->own[k] >= 0;
+    return p->program->n_steps == 1 && !packs &&
+           (CPU_PROGRAM_BLOCK * p->program->slot_bytes + CPU_PROGRAM_PAD) * p->n_buffers <=
+               CPU_PROGRAM_ARENA;
+}
+
 static void choose_block(plan *p)
 {
     const int64_t slot = p->program->slot_bytes;
@@ -218,7 +229,7 @@ static void choose_block(plan *p)
     elements = elements < CPU_PROGRAM_LEAST ? CPU_PROGRAM_LEAST : elements;
     if (elements < 256 && (256 * slot + CPU_PROGRAM_PAD) * n_buffers <= CPU_PROGRAM_ARENA)
         elements = 256; /* a call of a loop for fewer costs more than the second level of cache */
-    p->block = elements < CPU_PROGRAM_BLOCK ? elements : CPU_PROGRAM_BLOCK;
+    p->block = elements < CPU_PROGRAM_BLOCK && !is_one_pass(p) ? elements : CPU_PROGRAM_BLOCK;
     /* Where memory is what is waited for, powers of two were measured up to a tenth faster than what
      * lies between. */
     if (p->program->n_steps <= MEMORY_STEPS && p->block >= 256)
