@@ -30,6 +30,7 @@ typedef struct {
     PyObject *dtypes[ND_DTYPE_END];            /* the DType objects, by nd_dtype */
     _Atomic(PyObject *) errors[ND_STATUS_END]; /* exception classes by status, made on first use */
     PyObject *error;                           /* ndock.Error, the base of all */
+    PyObject *word_out;                        /* "out", interned */
     struct py_exchange *exchange;              /* what exchange/ keeps */
     _Atomic(struct py_needle_type *) needle;   /* the types of needle/, one for each device */
     nd_print_opts print;                       /* what array/format.c goes by */

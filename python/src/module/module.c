@@ -22,6 +22,8 @@ static PyMethodDef *const tables[] = {
 static int exec_module(PyObject *module)
 {
     py_state *st = py_state_of(module);
+    if (!(st->word_out = PyUnicode_InternFromString("out")))
+        return -1;
     for (size_t i = 0; i < sizeof inits / sizeof *inits; i++)
         if (inits[i](module, st) < 0)
             return -1;
@@ -64,6 +66,7 @@ static int clear_module(PyObject *module)
     Py_CLEAR(st->pool);
     Py_CLEAR(st->traced);
     Py_CLEAR(st->error);
+    Py_CLEAR(st->word_out);
     for (int i = 0; i < ND_DTYPE_END; i++)
         Py_CLEAR(st->dtypes[i]);
     for (int i = 0; i < ND_STATUS_END; i++)

@@ -34,8 +34,7 @@ static int convert(py_state *st, const char *name, PyObject *o, operand_list *li
 }
 
 /* Reads the operands; where that fails, there is nothing to release. */
-static int operands(py_state *st, const char *name, PyObject *const *objects, int n,
-                    operand_list *list)
+static int operands(py_state *st, nd_op op, PyObject *const *objects, int n, operand_list *list)
 {
     int result = 0;
     list->first = NULL;
@@ -46,12 +45,13 @@ static int operands(py_state *st, const char *name, PyObject *const *objects, in
     }
     if (!list->first) {
         PyErr_Format(PyExc_TypeError,
-                     "%s() needs at least one ndock.Array; ndock.asarray makes one", name);
+                     "%s() needs at least one ndock.Array; ndock.asarray makes one",
+                     nd_op_get(op)->name);
         return -1;
     }
     for (int i = 0; i < n && result == 0; i++)
         if (!list->args[i].array)
-            result = convert(st, name, objects[i], list, i);
+            result = convert(st, nd_op_get(op)->name, objects[i], list, i);
     if (result < 0)
         release(list, n);
     return result;
@@ -61,10 +61,9 @@ PyObject *py_apply(py_state *st, nd_op op, PyObject *const *objects, int n, PyOb
 {
     operand_list list;
     nd_array *dst = NULL, *r = NULL;
-    const char *name = nd_op_get(op)->name;
-    if (operands(st, name, objects, n, &list) < 0)
-        return py_traced(st, objects, n, "_apply", name, out);
-    if (out && out != Py_None && !(dst = py_array_need(st, out, name))) {
+    if (operands(st, op, objects, n, &list) < 0)
+        return py_traced(st, objects, n, "_apply", nd_op_get(op)->name, out);
+    if (out && out != Py_None && !(dst = py_array_need(st, out, nd_op_get(op)->name))) {
         release(&list, n);
         return NULL;
     }
@@ -81,16 +80,18 @@ PyObject *py_apply(py_state *st, nd_op op, PyObject *const *objects, int n, PyOb
 static PyObject *call(PyObject *module, nd_op op, int n, PyObject *const *args, Py_ssize_t given,
                       PyObject *names)
 {
+    py_state *st = py_state_of(module);
     Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-    const char *name = nd_op_get(op)->name;
     if (given != n)
-        return PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments, not %zd", name, n,
-                            given);
-    for (Py_ssize_t i = 0; i < named; i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, i), "out") != 0)
-            return PyErr_Format(PyExc_TypeError, "%s() has no argument %R", name,
-                                PyTuple_GetItem(names, i));
-    return py_apply(py_state_of(module), op, args, n, named ? args[n] : NULL);
+        return PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments, not %zd",
+                            nd_op_get(op)->name, n, given);
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *word = PyTuple_GetItem(names, i); /* callers' words are interned */
+        if (word != st->word_out && PyUnicode_CompareWithASCIIString(word, "out") != 0)
+            return PyErr_Format(PyExc_TypeError, "%s() has no argument %R", nd_op_get(op)->name,
+                                word);
+    }
+    return py_apply(st, op, args, n, named ? args[n] : NULL);
 }
 
 #define ELEMENTWISE(name, n, DOMAIN, doc)                                               \
