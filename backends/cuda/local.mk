@@ -93,12 +93,17 @@ nvcc_fatbin_wide = $(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(NVCCFLAGS) $(nvcc_f
 if HAVE_CUDA
 plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
 %canon_reldir%_ndock_cuda_la_SOURCES = $(cuda_host_sources)
-%canon_reldir%_ndock_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% $(ND_CUDA_CPPFLAGS) \
+%canon_reldir%_ndock_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -I%reldir% $(ND_CUDA_CPPFLAGS) \
   -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/%reldir%"' -DCUDA_SOURCE_DIR='"$(abs_top_srcdir)"' -DCUDA_ARCH_LIST='"$(ND_CUDA_ARCH_LIST)"'
 %canon_reldir%_ndock_cuda_la_CFLAGS = $(AM_CFLAGS)
 %canon_reldir%_ndock_cuda_la_LIBADD = -lm -lpthread -ldl -lrt
-# The assembler reads the texts of text.def, which the compiler does not know of.
-%reldir%/program/ndock_cuda_la-text.lo: $(cuda_kernel_headers) $(dist_ndockinclude_DATA)
+# The assembler reads the texts of text.def, which the compiler does not know of; their sums are part of kernels' keys.
+%reldir%/program/ndock_cuda_la-text.lo %reldir%/program/tests_cuda_program_t-text.$(OBJEXT): %reldir%/program/sums.h
+%reldir%/program/sums.h: $(cuda_kernel_headers) $(dist_ndockinclude_DATA) %reldir%/program/text.def %reldir%/program/text.c
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && texts=`sed -n 's/^CUDA_TEXT(.*"\(.*\)")$$/\1/p' $(srcdir)/%reldir%/program/text.def` && \
+	  (cd $(srcdir) && cksum $$texts include/ndock/op.def include/ndock/dtype.def %reldir%/program/text.c) >$@.list && \
+	  awk '{ print "\"" $$1 "." $$2 " \"" }' $@.list >$@.new && rm -f $@.list && mv $@.new $@
+CLEANFILES += %reldir%/program/sums.h
 EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/sort/cub.o
 %canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/sort/cub.o,$(ND_CUDART)
 if HAVE_VERSION_SCRIPT

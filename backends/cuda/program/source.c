@@ -242,11 +242,9 @@ static int check(const ndp_program *p, char *why, size_t n)
 int cuda_program_source(const ndp_program *p, int whole, cuda_text *out,
                         cuda_program_rows_facts *rows, char *why, size_t n)
 {
-    const cuda_texts *texts = cuda_program_texts();
-    if (!texts || !check(p, why, n))
+    if (!check(p, why, n))
         return 0;
-    cuda_text_add(out, "/* program of ndock, headers %016llx */\n",
-                  (unsigned long long)texts->hash);
+    cuda_text_add(out, "/* program of ndock, headers %s*/\n", cuda_program_sums);
     add_formulas(out, p);
     if (p->flags & NDP_PROGRAM_ROWS) {
         if (!cuda_source_rows(out, p, whole, rows, why, n))

@@ -13,6 +13,9 @@
             "\"\n.byte 0\n.previous\n");                                                    \
     extern const char cuda_text_##symbol[] __attribute__((visibility("hidden")));
 #include "program/text.def"
+const char cuda_program_sums[] =
+#include "program/sums.h"
+    ;
 
 void cuda_text_add(cuda_text *t, const char *fmt, ...)
 {
@@ -59,36 +62,15 @@ static cuda_texts texts;
 static int made;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static uint64_t stir(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
-/* Hashed in lanes, whose multiplications do not wait for one another: all texts are a quarter of a
- * million bytes, and the first expression of a process waits for this. */
 static void add(const char *name, const char *text)
 {
-    enum { LANES = 4 };
-    uint64_t lane[LANES] = {texts.hash, 1, 2, 3}, word[LANES];
-    size_t n = strlen(text);
     texts.name[texts.n] = name;
     texts.text[texts.n++] = text;
-    for (; n >= sizeof word; text += sizeof word, n -= sizeof word) {
-        memcpy(word, text, sizeof word);
-        for (int i = 0; i < LANES; i++)
-            lane[i] = stir(lane[i], word[i]);
-    }
-    memset(word, 0, sizeof word);
-    memcpy(word, text, n);
-    for (int i = 0; i < LANES; i++)
-        texts.hash = stir(stir(texts.hash, lane[i]), word[i]);
 }
 
 static void make(void)
 {
     static cuda_text plugin;
-    texts.hash = UINT64_C(0xcbf29ce484222325);
 #define CUDA_TEXT(symbol, name, path) add(name, cuda_text_##symbol);
 #include "program/text.def"
     add_plugin(&plugin);

@@ -21,8 +21,10 @@ enum { CUDA_TEXTS = 48 };
 typedef struct {
     const char *name[CUDA_TEXTS], *text[CUDA_TEXTS];
     int n;
-    uint64_t hash; /* of all of them */
 } cuda_texts;
+/* Sums of all of them, made when the plug-in is built: sources have these, so that other texts make
+ * another key. Where a kernel comes from its file the texts themselves are not touched. */
+extern const char cuda_program_sums[];
 /* The same at every call; NULL: no memory. */
 const cuda_texts *cuda_program_texts(void);
 
