@@ -94,7 +94,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/norm/grad.c %reldir%/norm/grad.h %reldir%/norm/grad_tiles.c %reldir%/norm/lines.h %reldir%/norm/norm.c %reldir%/norm/norm.h %reldir%/norm/plan.h %reldir%/norm/rows.c \
   %reldir%/norm/columns.c %reldir%/norm/single.c %reldir%/norm/single.h %reldir%/norm/columns_grad.c %reldir%/norm/given.c %reldir%/norm/single_grad.c %reldir%/norm/single_grad.h %reldir%/norm/single_weights.c %reldir%/norm/single_rows.h %reldir%/norm/single_tmpl.h %reldir%/norm/softmax.c %reldir%/norm/tiles.c %reldir%/norm/weights.c \
   %reldir%/program/chain.h %reldir%/program/chain_tmpl.h %reldir%/program/compile.c %reldir%/program/link.c %reldir%/program/program.h %reldir%/program/rows.c %reldir%/program/run.c %reldir%/program/scalars.c \
-  %reldir%/pool/frame.c %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
+  %reldir%/pool/backward.c %reldir%/pool/forward.c %reldir%/pool/frame.c %reldir%/pool/plan.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
   %reldir%/pool/unfold.c \
   %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/quant.c %reldir%/quant/quant.h \
   %reldir%/quant/dot_vnni_tmpl.h %reldir%/quant/unpack_avx2.h %reldir%/quant/unpack_vnni.h \
