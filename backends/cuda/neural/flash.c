@@ -289,9 +289,10 @@ static void set_together(attention_params *p, int64_t bytes)
     p->together = (int32_t)least_of(bytes > 0 ? 1 + TOGETHER_BYTES / bytes : 1, INT32_MAX);
 }
 
-void flash_set_place(attention_params *p, int itemsize)
+/* Of causal attention, whose blocks differ in length, as many as stay in the second-level cache. */
+static void set_place(attention_params *p)
 {
-    set_together(p, p->causal ? (p->m > p->n ? p->m : p->n) * (p->d + p->e) * itemsize : 0);
+    set_together(p, p->causal ? (p->m > p->n ? p->m : p->n) * (p->d + p->e) * 2 : 0);
 }
 
 int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,
@@ -301,7 +302,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
     if (plan->blocks == 0)
         return NDP_OK;
     flash_set_whole(p, 8);
-    flash_set_place(p, 2);
+    set_place(p);
     if (p->parts > 1) {
         p->part = cuda_ptr(&call->scratch);
         p->part_lse = p->part + (uint64_t)(p->parts * results * p->e) * 4;
@@ -336,7 +337,7 @@ int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan 
     *plan = (flash_grad_plan){.width = i};
     p->pack = 1;
     flash_set_whole(p, 8);
-    flash_set_place(p, 2);
+    set_place(p);
     plan->split = flash_split_serves(k, widths[i]);
     if (plan->split)
         return 1;

@@ -20,10 +20,6 @@ int32_t flash_function(cuda_kernel *k, int module, const char *name, uint32_t sh
 /* Says in p whether rows of all operands can be copied 16 bytes, `chunk` elements, at a time. */
 void flash_set_whole(attention_params *p, int chunk);
 
-/* Says in p how many heads' blocks begin together (attention_place.cuh): of causal attention, whose blocks differ in
- * length, as many as stay in the second-level cache. */
-void flash_set_place(attention_params *p, int itemsize);
-
 /* Finds the kernels, after the class's own ones; those that the device cannot run are left out. */
 int32_t flash_make(cuda_kernel *k, const ndp_call *like);
 /* Whether there is a kernel for a call; how it is cut up goes into plan and p. */

@@ -89,17 +89,23 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, 
                        32 * (uint32_t)shapes[kind][width].warps, shared_of(kind, width), p);
 }
 
-int32_t tiled_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
+/* Blocks of all heads begin together where they differ in length: products are slower than what they read of the
+ * others. */
+static void set_up(attention_params *p)
 {
     flash_set_whole(p, 4);
-    flash_set_place(p, 4);
+    p->together = p->causal && p->batch * p->heads < 1 << 15 ? (int32_t)(p->batch * p->heads) : 1;
+}
+
+int32_t tiled_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
+{
+    set_up(p);
     return launch(k, s, p, FORWARD, width);
 }
 
 int32_t tiled_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
-    flash_set_whole(p, 4);
-    flash_set_place(p, 4);
+    set_up(p);
     const int32_t status = launch(k, s, p, QUERIES, width);
     return status == NDP_OK ? launch(k, s, p, KEYS, width) : status;
 }
