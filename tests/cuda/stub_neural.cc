@@ -143,9 +143,9 @@ const kernel kernels[] = {
     WIDE_ROWS(flash_wide_keys_##D) WIDE_ROWS(flash_wide_keys_any_##D)
 #define FLASH_WIDE_GRAD(D, STEP) WIDE_ROWS(flash_wide_grad_##D) WIDE_ROWS(flash_wide_grad_any_##D)
 #include "neural/flash_wide.def"
-#define TILED(D, ROWS, OTHERS, WARPS) KERNEL(tiled_##D##_F32, attention_params)
-#define TILED_QUERIES(D, ROWS, OTHERS, WARPS) KERNEL(tiled_queries_##D##_F32, attention_params)
-#define TILED_KEYS(D, ROWS, OTHERS, WARPS) KERNEL(tiled_keys_##D##_F32, attention_params)
+#define TILED(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_##D##_F32, attention_params)
+#define TILED_QUERIES(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_queries_##D##_F32, attention_params)
+#define TILED_KEYS(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_keys_##D##_F32, attention_params)
 #include "neural/tiled.def"
     KERNEL(attention_delta_F32, attention_params)
                               GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32) GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
