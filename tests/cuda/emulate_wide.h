@@ -98,9 +98,13 @@ MMA_FN void wgmma_gate_arrive_copied(mma_address gate)
     warp_copies_wait(0);
     wide_gate_arrive(gate);
 }
-template <int THREADS> MMA_FN void wgmma_turn_wait(int name)
+template <int THREADS> MMA_FN void mma_meet(int name)
 {
     wide_turn(name, THREADS, true);
+}
+template <int THREADS> MMA_FN void wgmma_turn_wait(int name)
+{
+    mma_meet<THREADS>(name);
 }
 template <int THREADS> MMA_FN void wgmma_turn_give(int name)
 {

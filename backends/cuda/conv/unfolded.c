@@ -127,15 +127,13 @@ static void by_planes(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k
 }
 
 /* For windows of three by three, a step apart, engines have a better way to the weight's gradient, and with
- * few channels in planes to the image's; and one to the result for windows of one element in planes. */
+ * few channels in planes to the image's. */
 static int pays_off(const conv_plan *q, const ndp_conv *c, int last)
 {
     const int64_t o = q->weight->shape[0], *kernel = q->weight->shape + 2;
     int dense = 1;
     for (int d = 0; d < 3; d++)
         dense = dense && c->stride[d] == 1 && (kernel[d] == 3 || kernel[d] == 1);
-    if (q->kind == CONV_FORWARD && !last && conv_plane(q->weight) == 1)
-        return 0;
     if (q->kind == CONV_WEIGHT)
         return o >= GRADIENT_CHANNELS && !dense;
     return o >=

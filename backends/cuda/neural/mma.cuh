@@ -118,6 +118,12 @@ template <int N> MMA_FN void mma_wait(void)
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
+/* A named barrier of the block, for so many of its threads. */
+template <int THREADS> MMA_FN void mma_meet(int name)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(name), "n"(THREADS) : "memory");
+}
+
 /* 2^x within two units of the last place; 0 below the normal numbers. */
 MMA_FN float mma_exp2(float x)
 {

@@ -84,7 +84,7 @@ template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
         if constexpr (SPLIT == 1)
             __syncwarp();
         else
-            asm volatile("bar.sync %0, %1;" ::"r"(1 + warp), "n"(32 * SPLIT) : "memory");
+            mma_meet<32 * SPLIT>(1 + warp);
     }
     /* Sums of the warp's columns: those that the thread has, then those of its other others. */
     __device__ __forceinline__ void multiply(float (&s)[TM][TN], const float *rows,

@@ -148,7 +148,7 @@ MMA_FN void wgmma_gate_wait(mma_address gate, int parity)
 /* Named barriers of the block, for so many threads. */
 template <int THREADS> MMA_FN void wgmma_turn_wait(int name)
 {
-    asm volatile("bar.sync %0, %1;" ::"r"(name), "n"(THREADS) : "memory");
+    mma_meet<THREADS>(name);
 }
 template <int THREADS> MMA_FN void wgmma_turn_give(int name)
 {
