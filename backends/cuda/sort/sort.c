@@ -11,7 +11,7 @@
 #include "sort/small.h"
 #include "walk/plan.h"
 
-enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE, TOPK, ROWS, TOPK_SHORT = ROWS + 4 };
+enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE, TOPK, ROWS };
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
@@ -271,8 +271,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return NDP_OK;
     set_params(&r);
     if (cuda_topk_fits(call))
-        return cuda_topk_run(r.k, r.k->function[r.plan.n <= SORT_TOPK_SHORT ? TOPK_SHORT : TOPK], s,
-                             call, &r.params);
+        return cuda_topk_run(r.k, r.k->function[TOPK], s, call, &r.params);
     if (r.plan.kind == PLAN_SMALL)
         return fits_rows(call, &r.plan) && r.params.rows.size < INT32_MAX
                    ? run_rows(&r)
@@ -291,14 +290,14 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     static const char *const names[] = {
-        NULL,           "sort_keys",          "sort_results",      "sort_load",
-        "sort_store",   "sort_count_special", "sort_scan_special", "sort_restore_special",
-        "sort_topk",    "sort_rows_4",        "sort_rows_8",       "sort_rows_16",
-        "sort_rows_32", "sort_topk_short"};
+        NULL,          "sort_keys",          "sort_results",      "sort_load",
+        "sort_store",  "sort_count_special", "sort_scan_special", "sort_restore_special",
+        "sort_topk",   "sort_rows_4",        "sort_rows_8",       "sort_rows_16",
+        "sort_rows_32"};
     int32_t status = cuda_sort_small_find(k, like->in[0].dtype, &k->function[SMALL]);
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int i = KEYS; i <= TOPK_SHORT && status == NDP_OK; i++)
+    for (int i = KEYS; i <= ROWS + 3 && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[i], &k->function[i]);
     return status;
 }

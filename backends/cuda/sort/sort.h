@@ -13,8 +13,7 @@ enum {
     SORT_ROWS_MOST = 1024,
     SORT_TOPK_MOST = 256,   /* topk of up to so many selects, */
     SORT_TOPK_LEAST = 512,  /* from rows of so many on, */
-    SORT_TOPK_CHUNK = 2048, /* which are looked at in chunks, */
-    SORT_TOPK_SHORT = 1024, /* rows of up to so many in one half as long */
+    SORT_TOPK_CHUNK = 2048, /* which are looked at in chunks */
 };
 
 /* Which key a pass sorts by. */

@@ -6,6 +6,7 @@
 #define NDOCK_CUDA_SORT_TOPK_CUH
 
 enum {
+    TOPK_EACH = SORT_TOPK_CHUNK / SORT_THREADS,
     TOPK_LIST = 512, /* words that are sorted */
     TOPK_DIGITS = 256
 };
@@ -71,19 +72,19 @@ static __device__ __forceinline__ uint64_t topk_word(const sort_params &p, const
     return packed::load(p, r.a + (int64_t)i * p.stride, (uint32_t)i);
 }
 
-/* EACH: words of a thread. */
-template <int EACH> static __device__ __forceinline__ void topk_chunk(const sort_params &p)
+extern "C" __global__ void __launch_bounds__(SORT_THREADS)
+    sort_topk(const __grid_constant__ sort_params p)
 {
     __shared__ topk_counts counts;
     __shared__ uint64_t list[TOPK_LIST];
     __shared__ uint32_t found;
     uint64_t row = blockIdx.x / p.chunks, chunk = blockIdx.x - row * p.chunks, prefix = 0;
-    uint64_t w[EACH];
+    uint64_t w[TOPK_EACH];
     row_place r = place_of(p, row);
     int shift = 64;
 #pragma unroll
-    for (int j = 0; j < EACH; j++)
-        w[j] = topk_word(p, r, row, chunk * (EACH * SORT_THREADS) + j * SORT_THREADS + threadIdx.x);
+    for (int j = 0; j < TOPK_EACH; j++)
+        w[j] = topk_word(p, r, row, chunk * SORT_TOPK_CHUNK + j * SORT_THREADS + threadIdx.x);
     do {
         shift -= 8;
         counts.digit[threadIdx.x] = 0;
@@ -91,7 +92,7 @@ template <int EACH> static __device__ __forceinline__ void topk_chunk(const sort
             found = 0;
         __syncthreads();
 #pragma unroll
-        for (int j = 0; j < EACH; j++)
+        for (int j = 0; j < TOPK_EACH; j++)
             topk_count(counts, w[j] != UINT64_MAX && (shift == 56 || w[j] >> 8 >> shift == prefix),
                        (uint32_t)(w[j] >> shift) & (TOPK_DIGITS - 1));
         __syncthreads();
@@ -101,7 +102,7 @@ template <int EACH> static __device__ __forceinline__ void topk_chunk(const sort
         prefix = prefix << 8 | counts.chosen;
     } while (counts.below + counts.within > TOPK_LIST);
 #pragma unroll
-    for (int j = 0; j < EACH; j++)
+    for (int j = 0; j < TOPK_EACH; j++)
         if (w[j] != UINT64_MAX && w[j] >> shift <= prefix && counts.within > 0)
             list[atomicAdd(&found, 1u)] = w[j];
     __syncthreads();
@@ -119,18 +120,6 @@ template <int EACH> static __device__ __forceinline__ void topk_chunk(const sort
         else
             write_result(p, r, i, (uint32_t)word);
     }
-}
-
-extern "C" __global__ void __launch_bounds__(SORT_THREADS)
-    sort_topk(const __grid_constant__ sort_params p)
-{
-    topk_chunk<SORT_TOPK_CHUNK / SORT_THREADS>(p);
-}
-/* Rows of one chunk that is half as long. */
-extern "C" __global__ void __launch_bounds__(SORT_THREADS)
-    sort_topk_short(const __grid_constant__ sort_params p)
-{
-    topk_chunk<SORT_TOPK_SHORT / SORT_THREADS>(p);
 }
 
 #endif
