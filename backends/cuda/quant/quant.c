@@ -85,21 +85,20 @@ static int64_t rounded_bytes(const quant_params *p)
     return (p->n + elements - 1) / elements * (elements + 256 * groups);
 }
 
-/* Whether so many rows of a, beside blocks on their way to enough warps, fit into shared memory. */
+/* Whether so many rows of a, beside blocks on their way to at least FEW_LEAST warps, fit into shared memory. */
 static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, few_launch *l)
 {
     const int64_t room = k->dev->shared_most - rows * (int64_t)p->rounded -
                          16, /* words may be read whole */
         tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
     int64_t warps = room / FEW_STAGED, blocks = k->dev->sm_count / tiles;
-    if (warps < (rows > 1 ? FEW_ROUNDING : FEW_LEAST) || tiles > MOST_TILES)
+    if (warps < FEW_LEAST || tiles > MOST_TILES)
         return 0;
     blocks = blocks < 1 ? 1 : blocks < pairs ? blocks : pairs;
     warps = warps < FEW_WARPS(rows) ? warps : FEW_WARPS(rows);
     /* No more than have work, but for those that round. */
-    int64_t busy = (pairs + blocks - 1) / blocks;
-    busy = busy < FEW_ROUNDING ? FEW_ROUNDING : busy;
-    warps = warps < busy ? warps : busy;
+    const int64_t busy = (pairs + blocks - 1) / blocks;
+    warps = warps < busy ? warps : busy < FEW_LEAST ? FEW_LEAST : busy;
     *l = (few_launch){.rows = rows,
                       .blocks = (uint32_t)blocks,
                       .tiles = (uint32_t)tiles,

@@ -10,8 +10,7 @@ enum {
     QUANT_TILE = 4,   /* rows of a that one pass over b serves where there is more than one */
     FEW_MOST = 8,     /* rows of a that are few */
     FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
-    FEW_LEAST = 4,    /* warps of a block of threads that takes few rows, at least */
-    FEW_ROUNDING = 8, /* those that round rows of a, however few rows of blocks there are */
+    FEW_LEAST = 8,    /* warps of a block of threads that takes few rows */
     FEW_STAGED = 9216 /* bytes of them on their way to a warp */
 };
 /* Warps of a block of threads, of which a multiprocessor runs one at once, at most, where a has m rows. */
