@@ -74,36 +74,52 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
     s[2 * cap] += ones[0];
 }
 
+/* Eight rows of at most CPU_TOPS elements. A new maximum costs an exponential, so it is sought among all eight; in a
+ * loop of its own, since GCC from 13 on makes branches of the choices where they meet others', and no vectors. */
+static void FN(eight)(double *restrict m, double *restrict sum, double *restrict ones,
+                      const T *const x[8], int64_t n)
+{
+    const T *const restrict x0 = x[0], *const restrict x1 = x[1], *const restrict x2 = x[2];
+    const T *const restrict x3 = x[3], *const restrict x4 = x[4], *const restrict x5 = x[5];
+    const T *const restrict x6 = x[6], *const restrict x7 = x[7];
+    T top[CPU_TOPS];
+    CPU_INDEPENDENT
+    for (int64_t j = 0; j < n; j++) {
+        T a = FN(more)(FN(more)(x0[j], x1[j]), FN(more)(x2[j], x3[j]));
+        T b = FN(more)(FN(more)(x4[j], x5[j]), FN(more)(x6[j], x7[j]));
+        top[j] = FN(more)(a, b);
+    }
+    CPU_INDEPENDENT
+    for (int64_t j = 0; j < n; j++) {
+        double max = FN(larger)(m[j], (double)top[j]);
+        double most = m[j], total = sum[j], o = ones[j];
+        FN(raise)(&most, &total, &o, max);
+        FN(count)(&total, &o, FN(term)((double)x0[j], max));
+        FN(count)(&total, &o, FN(term)((double)x1[j], max));
+        FN(count)(&total, &o, FN(term)((double)x2[j], max));
+        FN(count)(&total, &o, FN(term)((double)x3[j], max));
+        FN(count)(&total, &o, FN(term)((double)x4[j], max));
+        FN(count)(&total, &o, FN(term)((double)x5[j], max));
+        FN(count)(&total, &o, FN(term)((double)x6[j], max));
+        FN(count)(&total, &o, FN(term)((double)x7[j], max));
+        m[j] = most;
+        sum[j] = total;
+        ones[j] = o;
+    }
+}
+
 static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int64_t n)
 {
     double *restrict m = f->state, *restrict sum = m + f->cap, *restrict ones = sum + f->cap;
     int r = 0;
-    /* A new maximum costs an exponential, so it is sought among eight. */
-    for (; r + 8 <= nrows; r += 8) {
-        const T *const restrict x0 = rows[r], *const restrict x1 = rows[r + 1];
-        const T *const restrict x2 = rows[r + 2], *const restrict x3 = rows[r + 3];
-        const T *const restrict x4 = rows[r + 4], *const restrict x5 = rows[r + 5];
-        const T *const restrict x6 = rows[r + 6], *const restrict x7 = rows[r + 7];
-        CPU_INDEPENDENT
-        for (int64_t j = 0; j < n; j++) {
-            T a = FN(more)(FN(more)(x0[j], x1[j]), FN(more)(x2[j], x3[j]));
-            T b = FN(more)(FN(more)(x4[j], x5[j]), FN(more)(x6[j], x7[j]));
-            double max = FN(larger)(m[j], (double)FN(more)(a, b));
-            double most = m[j], total = sum[j], o = ones[j];
-            FN(raise)(&most, &total, &o, max);
-            FN(count)(&total, &o, FN(term)((double)x0[j], max));
-            FN(count)(&total, &o, FN(term)((double)x1[j], max));
-            FN(count)(&total, &o, FN(term)((double)x2[j], max));
-            FN(count)(&total, &o, FN(term)((double)x3[j], max));
-            FN(count)(&total, &o, FN(term)((double)x4[j], max));
-            FN(count)(&total, &o, FN(term)((double)x5[j], max));
-            FN(count)(&total, &o, FN(term)((double)x6[j], max));
-            FN(count)(&total, &o, FN(term)((double)x7[j], max));
-            m[j] = most;
-            sum[j] = total;
-            ones[j] = o;
+    for (; r + 8 <= nrows; r += 8)
+        for (int64_t first = 0; first < n; first += CPU_TOPS) {
+            const T *x[8];
+            for (int k = 0; k < 8; k++)
+                x[k] = (const T *)rows[r + k] + first;
+            FN(eight)
+            (m + first, sum + first, ones + first, x, n - first < CPU_TOPS ? n - first : CPU_TOPS);
         }
-    }
     for (; r < nrows; r++) {
         const T *restrict x = rows[r];
         CPU_INDEPENDENT

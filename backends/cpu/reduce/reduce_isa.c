@@ -10,6 +10,7 @@
 enum {
     CPU_LANES = 64, /* of an inner fold */
     CPU_FEW = 16,   /* of one of few elements */
+    CPU_TOPS = 256, /* elements of rows whose maxima are found ahead of their exponentials */
     CPU_AHEAD_BYTES = 16384
 };
 #if defined(__GNUC__) && !defined(__clang__)
