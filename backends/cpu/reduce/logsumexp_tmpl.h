@@ -75,7 +75,7 @@ static void FN(inner)(const cpu_fold *f, const void *src, int64_t n)
 }
 
 /* Eight rows of at most CPU_TOPS elements. A new maximum costs an exponential, so it is sought among all eight; in a
- * loop of its own, since GCC from 13 on makes branches of the choices where they meet others', and no vectors. */
+ * loop of its own, since GCC 14 makes branches of its choices where others follow, and then no vectors. */
 static void FN(eight)(double *restrict m, double *restrict sum, double *restrict ones,
                       const T *const x[8], int64_t n)
 {
@@ -117,8 +117,8 @@ static void FN(sweep)(const cpu_fold *f, const void *const *rows, int nrows, int
             const T *x[8];
             for (int k = 0; k < 8; k++)
                 x[k] = (const T *)rows[r + k] + first;
-            FN(eight)
-            (m + first, sum + first, ones + first, x, n - first < CPU_TOPS ? n - first : CPU_TOPS);
+            const int64_t part = n - first < CPU_TOPS ? n - first : CPU_TOPS;
+            FN(eight)(m + first, sum + first, ones + first, x, part);
         }
     for (; r < nrows; r++) {
         const T *restrict x = rows[r];
