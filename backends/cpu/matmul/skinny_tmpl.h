@@ -125,13 +125,13 @@ static void MM_FN(sweep)(int64_t m, int64_t n, int64_t kc, const void *a_, const
 }
 
 /* Of two vectors of which each element is used once, what lies further on than processors look by
- * themselves is asked for; it may be nothing. */
+ * themselves is asked for; it may be nothing, so that these are numbers and not pointers. */
 static inline __attribute__((always_inline)) void MM_FN(ahead)(const MM_T *a, const MM_T *b)
 {
 #pragma GCC unroll 8
     for (int i = 0; i < MM_DOT_BYTES; i += 64) {
-        __builtin_prefetch((const char *)a + MM_DOT_AHEAD + i);
-        __builtin_prefetch((const char *)b + MM_DOT_AHEAD + i);
+        __builtin_prefetch((const void *)((uintptr_t)a + MM_DOT_AHEAD + (uintptr_t)i));
+        __builtin_prefetch((const void *)((uintptr_t)b + MM_DOT_AHEAD + (uintptr_t)i));
     }
 }
 
