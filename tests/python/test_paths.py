@@ -268,6 +268,35 @@ def test_topk_of_long_rows(device):
                 same(values, np.take_along_axis(x, order, -1))
 
 
+def first_of(x, k, largest):
+    """Places of the first k by a stable sort; NaN is the largest."""
+    size = np.where(np.isnan(x.astype("float64")), np.inf, x.astype("float64"))
+    keys = (np.isnan(x.astype("float64")), size)
+    if largest:
+        keys = (~keys[0], -size)
+    return np.lexsort(keys[::-1], axis=-1)[..., :k]
+
+
+@cases(*DEVICES)
+def test_topk_selects(device):
+    """Rows for a warp, for a block, for many blocks and for three stages of them; every dtype that is selected."""
+    for dtype in ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32", "int32", "uint32"):
+        for shape, k in (((7, 64), 3), ((5, 65), 32), ((9, 511), 17), ((3, 1024), 32), ((2, 1500), 32), ((2, 700), 600), ((16500,), 5), ((40000,), 40)):
+            x = numbers(dtype, *shape) if dtype[0] == "f" else rng.integers(0, 2 if dtype == "bool" else 120, shape).astype(dtype)
+            if x.dtype.kind == "f":
+                x[..., 3], x[..., 40], x[..., 41], x[..., -1] = np.nan, -0.0, 0.0, np.nan
+            for largest in (True, False):
+                order = first_of(x, k, largest)
+                for y in (from_numpy(x, device), from_numpy(np.repeat(x, 2, -1), device)[..., ::2], nd.flip(from_numpy(np.flip(x, -1).copy(), device), axis=-1)):
+                    values, places = nd.topk(y, k, largest=largest)
+                    same(places, order)
+                    same(values, np.take_along_axis(x, order, -1))
+    falling = np.arange(650001, 0, -1, dtype="float32")  # each comes before all others when it is met
+    for x, k in ((falling, 1000), (np.zeros(650001, "float32"), 1000), (np.tile(falling[-1000:], (3, 1)), 20)):
+        for largest in (True, False):
+            same(nd.topk(from_numpy(x, device), k, largest=largest)[1], first_of(x, k, largest))
+
+
 @cases(*DEVICES)
 def test_one_divisor(device):
     for dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):

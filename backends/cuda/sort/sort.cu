@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Sorting: short rows in shared memory, and keys of long ones for the radix sorts of cub.cu. */
 #include "sort/sort.h"
+#include "math/types.cuh"
 #include "sort/keys.cuh"
 #include "walk/walk.cuh"
+
+static __device__ __forceinline__ bool is_float(int32_t dtype)
+{
+    return dtype == NDP_F16 || dtype == NDP_BF16 || dtype == NDP_F32 || dtype == NDP_F64;
+}
 
 struct row_place {
     int64_t a, values, positions;
@@ -146,6 +152,7 @@ SMALL(16, triples)
 
 #include "sort/rows.cuh"
 #include "sort/topk.cuh"
+#include "sort/topk_rows.cuh"
 
 /* ---- long rows: keys, and what comes of their order ---- */
 
@@ -222,11 +229,6 @@ static __device__ __forceinline__ void put_raw(const sort_params &p, int64_t at,
     default:
         ((uint64_t *)p.values)[at] = raw;
     }
-}
-
-static __device__ __forceinline__ bool is_float(int32_t dtype)
-{
-    return dtype == NDP_F16 || dtype == NDP_BF16 || dtype == NDP_F32 || dtype == NDP_F64;
 }
 
 static __device__ __forceinline__ uint64_t key_ones(const sort_params &p)

@@ -1,125 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The first k of a chunk of a row, without sorting the rest: a digit at a time, counts tell which
- * words can be among them, until few enough are left for a network. Words are keys with positions
- * below them, so that all are different. */
+ * The first k of a row, or of each chunk of a long one, in one reading and without sorting the rest. A
+ * block keeps a list of the words that can still be among them: those before the last of the first k so
+ * far. Only when the list is full is it sorted, and its first k stay. Words are keys with positions below
+ * them, so that all are different: what is found does not depend on who comes first. */
 #ifndef NDOCK_CUDA_SORT_TOPK_CUH
 #define NDOCK_CUDA_SORT_TOPK_CUH
+#include "sort/sort.h"
 
 enum {
-    TOPK_EACH = SORT_TOPK_CHUNK / SORT_THREADS,
-    TOPK_LIST = 512, /* words that are sorted */
-    TOPK_DIGITS = 256
+    TOPK_EACH = SORT_TOPK_TILE / SORT_TOPK_THREADS,
+    TOPK_WORDS = SORT_TOPK_WORDS / SORT_TOPK_THREADS,
+    TOPK_LIST = 2 * SORT_TOPK_MOST
 };
 
-struct topk_counts {
-    uint32_t digit[TOPK_DIGITS];
-    uint32_t chosen, below, within, wanted;
+struct topk_list {
+    uint64_t word[TOPK_LIST];
+    uint32_t found; /* more than the list holds where there was no room for all */
 };
 
-/* One more word with the digit, counted once for all lanes of a warp that have the same. */
-static __device__ __forceinline__ void topk_count(topk_counts &c, bool counts, uint32_t digit)
+/* Elements' bits as keys of the wanted order; U: unsigned, of the element's size. */
+template <class U> struct topk_keys {
+    U infinite, turn;
+    uint32_t flip;
+    bool floats, truth;
+    __device__ __forceinline__ topk_keys(const sort_params &p)
+        : infinite((U)(sizeof(U) == 4        ? 0x7f800000u
+                       : p.dtype == NDP_BF16 ? 0x7f80u
+                                             : 0x7c00u)),
+          turn(p.dtype == NDP_I8 || p.dtype == NDP_I16 || p.dtype == NDP_I32
+                   ? (U)((U)1 << (8 * sizeof(U) - 1))
+                   : (U)0),
+          flip((uint32_t)p.flip), floats(is_float(p.dtype)), truth(p.dtype == NDP_BOOL)
+    {
+    }
+    __device__ __forceinline__ uint32_t of(U raw) const
+    {
+        const U plain = sizeof(U) == 1 && truth ? (U)(raw != 0) : (U)(raw ^ turn);
+        return (uint32_t)(sizeof(U) > 1 && floats ? float_key<U>(raw, infinite) : plain) ^ flip;
+    }
+};
+
+static __device__ __forceinline__ uint64_t topk_word(uint32_t key, uint32_t position)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-    uint32_t alike = __match_any_sync(0xffffffffu, counts ? digit : TOPK_DIGITS);
-    if (counts && threadIdx.x % 32 == __ffs(alike) - 1)
-        atomicAdd(&c.digit[digit], __popc(alike));
-#else
-    if (counts)
-        atomicAdd(&c.digit[digit], 1u);
-#endif
+    return (uint64_t)key << 32 | position;
 }
 
-/* By the first warp: in which digit the last wanted word is, and how many come before those with
- * it. In the first round no more are wanted than there are. */
-static __device__ __forceinline__ void topk_choose(topk_counts &c, uint32_t k, bool first)
-{
-    const int EACH = TOPK_DIGITS / 32;
-    uint32_t lane = threadIdx.x, sum = 0;
-    for (int j = 0; j < EACH; j++)
-        sum += c.digit[lane * EACH + j];
-    uint32_t before = sum;
-    for (int h = 1; h < 32; h *= 2) {
-        uint32_t other = __shfl_up_sync(0xffffffffu, before, h);
-        before += lane >= h ? other : 0;
+/* A tile of a row in whole vectors of 16 bytes. */
+template <class U> struct topk_dense {
+    enum { EACH = TOPK_EACH, V = 16 / sizeof(U) };
+    uint32_t key[EACH], first;
+    __device__ __forceinline__ topk_dense(const topk_keys<U> &keys, const U *row, uint64_t tile)
+        : first((uint32_t)tile + threadIdx.x * V)
+    {
+        typedef cuda_vector<U, V> vector;
+        const vector *at = (const vector *)(row + tile) + threadIdx.x;
+        vector v[EACH / V];
+#pragma unroll
+        for (int j = 0; j < EACH / V; j++)
+            v[j] = at[j * SORT_TOPK_THREADS];
+#pragma unroll
+        for (int j = 0; j < EACH; j++)
+            key[j] = keys.of(v[j / V].at[j % V]);
     }
-    uint32_t all = __shfl_sync(0xffffffffu, before, 31);
-    before -= sum;
-    uint32_t below = first ? 0 : c.below, wanted = first ? (k < all ? k : all) : c.wanted;
-    uint32_t target = wanted - below; /* 1 at least, unless there is nothing */
-    __syncwarp();
-    if (lane == 0 && first) {
-        c.wanted = wanted;
-        c.chosen = c.below = c.within = 0;
+    __device__ __forceinline__ uint64_t word(int j) const
+    {
+        return topk_word(key[j], first + j / V * SORT_TOPK_THREADS * V + j % V);
     }
-    __syncwarp();
-    if (before < target && target <= before + sum) {
-        int j = 0;
-        for (; before + c.digit[lane * EACH + j] < target; j++)
-            before += c.digit[lane * EACH + j];
-        c.chosen = lane * EACH + j;
-        c.below = below + before;
-        c.within = c.digit[lane * EACH + j];
-    }
-}
+};
 
-static __device__ __forceinline__ uint64_t topk_word(const sort_params &p, const row_place &r,
-                                                     uint64_t row, uint64_t i)
-{
-    if (i >= p.n)
-        return UINT64_MAX;
-    if (p.words)
-        return ((const uint64_t *)p.words)[row * p.n + i];
-    return packed::load(p, r.a + (int64_t)i * p.stride, (uint32_t)i);
-}
+/* The same of a row with any stride, up to its element `end`; behind it there are no words. */
+template <class U> struct topk_strided {
+    enum { EACH = TOPK_EACH };
+    uint32_t key[EACH];
+    uint64_t first, end;
+    __device__ __forceinline__ topk_strided(const topk_keys<U> &keys, const U *row, int64_t stride,
+                                            uint64_t tile, uint64_t until)
+        : first(tile + threadIdx.x), end(until)
+    {
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const uint64_t i = first + j * SORT_TOPK_THREADS;
+            key[j] = i < end ? keys.of(row[(int64_t)i * stride]) : 0;
+        }
+    }
+    __device__ __forceinline__ uint64_t word(int j) const
+    {
+        const uint64_t i = first + j * SORT_TOPK_THREADS;
+        return i < end ? topk_word(key[j], (uint32_t)i) : UINT64_MAX;
+    }
+};
 
-extern "C" __global__ void __launch_bounds__(SORT_THREADS)
-    sort_topk(const __grid_constant__ sort_params p)
+/* Words that other blocks found. */
+struct topk_found {
+    enum { EACH = TOPK_WORDS };
+    uint64_t w[EACH];
+    __device__ __forceinline__ topk_found(const uint64_t *row, uint64_t tile, uint64_t end)
+    {
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            const uint64_t i = tile + j * SORT_TOPK_THREADS + threadIdx.x;
+            w[j] = i < end ? row[i] : UINT64_MAX;
+        }
+    }
+    __device__ __forceinline__ uint64_t word(int j) const
+    {
+        return w[j];
+    }
+};
+
+/* Sorts the list and keeps its first k: returns the last of them, before which others have to be. The
+ * block has met since words were added. */
+static __device__ __forceinline__ uint64_t topk_keep(topk_list &list, uint32_t k)
 {
-    __shared__ topk_counts counts;
-    __shared__ uint64_t list[TOPK_LIST];
-    __shared__ uint32_t found;
-    uint64_t row = blockIdx.x / p.chunks, chunk = blockIdx.x - row * p.chunks, prefix = 0;
-    uint64_t w[TOPK_EACH];
-    row_place r = place_of(p, row);
-    int shift = 64;
-#pragma unroll
-    for (int j = 0; j < TOPK_EACH; j++)
-        w[j] = topk_word(p, r, row, chunk * SORT_TOPK_CHUNK + j * SORT_THREADS + threadIdx.x);
-    do {
-        shift -= 8;
-        counts.digit[threadIdx.x] = 0;
-        if (threadIdx.x == 0)
-            found = 0;
-        __syncthreads();
-#pragma unroll
-        for (int j = 0; j < TOPK_EACH; j++)
-            topk_count(counts, w[j] != UINT64_MAX && (shift == 56 || w[j] >> 8 >> shift == prefix),
-                       (uint32_t)(w[j] >> shift) & (TOPK_DIGITS - 1));
-        __syncthreads();
-        if (threadIdx.x < 32)
-            topk_choose(counts, (uint32_t)p.k, shift == 56);
-        __syncthreads();
-        prefix = prefix << 8 | counts.chosen;
-    } while (counts.below + counts.within > TOPK_LIST);
-#pragma unroll
-    for (int j = 0; j < TOPK_EACH; j++)
-        if (w[j] != UINT64_MAX && w[j] >> shift <= prefix && counts.within > 0)
-            list[atomicAdd(&found, 1u)] = w[j];
-    __syncthreads();
-    uint32_t n = found, padded = 2;
+    const uint32_t n = list.found < TOPK_LIST ? list.found : TOPK_LIST;
+    uint32_t padded = 2;
     while (padded < n)
         padded *= 2;
-    for (uint32_t i = n + threadIdx.x; i < padded; i += SORT_THREADS)
-        list[i] = UINT64_MAX;
+    for (uint32_t i = n + threadIdx.x; i < padded; i += SORT_TOPK_THREADS)
+        list.word[i] = UINT64_MAX;
     __syncthreads();
-    network<packed>(list, padded, padded);
-    for (uint32_t i = threadIdx.x; i < p.k; i += SORT_THREADS) {
-        uint64_t word = i < n ? list[i] : UINT64_MAX;
+    if (threadIdx.x == 0)
+        list.found = n < k ? n : k;
+    network<packed>(list.word, padded, padded);
+    return n < k ? UINT64_MAX : list.word[k - 1];
+}
+
+/* Adds the words of a tile that come before `last`, and returns what it is then. */
+template <class TILE>
+static __device__ __forceinline__ uint64_t topk_add(topk_list &list, uint32_t k, uint64_t last,
+                                                    const TILE &tile)
+{
+    uint32_t waiting = 0;
+#pragma unroll
+    for (int j = 0; j < TILE::EACH; j++)
+        waiting |= (uint32_t)(tile.word(j) < last) << j;
+    for (;;) {
+        if (waiting)
+#pragma unroll
+            for (int j = 0; j < TILE::EACH; j++)
+                if (waiting >> j & 1) {
+                    const uint32_t at = atomicAdd(&list.found, 1u);
+                    if (at < TOPK_LIST) {
+                        list.word[at] = tile.word(j);
+                        waiting ^= 1u << j;
+                    }
+                }
+        if (!__syncthreads_or((int)waiting))
+            return last;
+        last = topk_keep(list, k);
+#pragma unroll
+        for (int j = 0; j < TILE::EACH; j++)
+            waiting &= ~((uint32_t)(tile.word(j) >= last) << j);
+    }
+}
+
+/* The list's first k to where they are wanted: the next stage, or the results. */
+static __device__ __forceinline__ void topk_finish(const sort_params &p, topk_list &list,
+                                                   const row_place &r)
+{
+    topk_keep(list, (uint32_t)p.k);
+    const uint32_t n = list.found;
+    for (uint32_t i = threadIdx.x; i < p.k; i += SORT_TOPK_THREADS) {
+        const uint64_t word = i < n ? list.word[i] : UINT64_MAX;
         if (p.found)
             ((uint64_t *)p.found)[blockIdx.x * p.k + i] = word;
         else
             write_result(p, r, i, (uint32_t)word);
     }
+}
+
+/* The block's chunk of its row: add(begin, end, list) adds a tile that begins and ends there. */
+template <class F>
+static __device__ __forceinline__ void topk_chunk(const sort_params &p, uint32_t tile, F add)
+{
+    __shared__ topk_list list;
+    const uint64_t row = blockIdx.x / p.chunks, chunk = blockIdx.x - row * p.chunks;
+    const uint64_t begin = chunk * p.per_chunk;
+    const uint64_t end = begin + p.per_chunk < p.n ? begin + p.per_chunk : p.n;
+    const row_place r = place_of(p, row);
+    if (threadIdx.x == 0)
+        list.found = 0;
+    __syncthreads();
+    uint64_t last = UINT64_MAX;
+    for (uint64_t at = begin; at < end; at += tile)
+        last = add(list, r, row, last, at, end);
+    topk_finish(p, list, r);
+}
+
+template <class U> static __device__ __forceinline__ void topk_elements(const sort_params &p)
+{
+    const topk_keys<U> keys(p);
+    const uint32_t k = (uint32_t)p.k;
+    topk_chunk(p, SORT_TOPK_TILE,
+               [&](topk_list &list, const row_place &r, uint64_t, uint64_t last, uint64_t at,
+                   uint64_t end) {
+                   const U *row = (const U *)p.a + r.a;
+                   return p.stride == 1 && (uint64_t)row % 16 == 0 && at + SORT_TOPK_TILE <= end
+                              ? topk_add(list, k, last, topk_dense<U>(keys, row, at))
+                              : topk_add(list, k, last,
+                                         topk_strided<U>(keys, row, p.stride, at, end));
+               });
+}
+
+#define SORT_TOPK(nbytes, U)                                                          \
+    extern "C" __global__ void __launch_bounds__(SORT_TOPK_THREADS, SORT_TOPK_BLOCKS) \
+        sort_topk_##nbytes(const __grid_constant__ sort_params p)                     \
+    {                                                                                 \
+        topk_elements<U>(p);                                                          \
+    }
+SORT_TOPK(1, uint8_t)
+SORT_TOPK(2, uint16_t)
+SORT_TOPK(4, uint32_t)
+
+extern "C" __global__ void __launch_bounds__(SORT_TOPK_THREADS, SORT_TOPK_BLOCKS)
+    sort_topk_words(const __grid_constant__ sort_params p)
+{
+    topk_chunk(p, SORT_TOPK_WORDS,
+               [&](topk_list &list, const row_place &, uint64_t row, uint64_t last, uint64_t at,
+                   uint64_t end) {
+                   return topk_add(list, (uint32_t)p.k, last,
+                                   topk_found((const uint64_t *)p.words + row * p.n, at, end));
+               });
 }
 
 #endif
