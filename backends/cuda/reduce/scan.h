@@ -6,8 +6,10 @@
 
 enum {
     SCAN_THREADS = 256,
-    SCAN_GROUP = SCAN_THREADS, /* tiles of a group of "pass": one a thread */
-    SCAN_PASS_UNROLL = 4,      /* vectors of a thread */
+    SCAN_UNROLL = 4, /* vectors of a thread */
+    SCAN_PASS_THREADS = 512,
+    SCAN_PASS_BLOCKS = 2,           /* of a multiprocessor at once */
+    SCAN_GROUP = SCAN_PASS_THREADS, /* tiles of a group of "pass": one a thread */
     SCAN_STRIP_THREADS = 256,
     SCAN_STRIP_ROWS = 4, /* of a thread of "strip" in a tile */
     SCAN_TICKET_NBYTES = 256
