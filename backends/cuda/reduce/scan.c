@@ -3,6 +3,7 @@
 #include "reduce/scan.h"
 #include <stdio.h>
 #include "host/backend.h"
+#include "walk/look_back.h"
 #include "walk/plan.h"
 
 enum { VEC, ROW, COL, PASS, STRIP, CLEAR };
@@ -99,7 +100,6 @@ static void plan_pass(scan_plan *r, int64_t bytes, int sm_count)
         return;
     r->how = PASS;
     p->tiles = tiles;
-    p->groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP;
     const uint64_t most = (uint64_t)sm_count * SCAN_PASS_BLOCKS;
     r->blocks = (uint32_t)(tiles * p->lines < most ? tiles * p->lines : most);
 }
@@ -136,11 +136,10 @@ static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
     p->chunks = 1;
 }
 
-/* A slot has the state and 8 bytes more, and 16 bytes are its unit. */
 static uint64_t pass_nbytes(const scan_params *p, const ndp_call *call)
 {
-    uint64_t slot = (state_bytes(call->op, call->in[0].dtype) + 8 + 15) / 16 * 16;
-    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->groups) * slot;
+    return look_back_nbytes(p->lines, p->tiles, SCAN_PASS_THREADS,
+                            state_bytes(call->op, call->in[0].dtype));
 }
 
 static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
