@@ -55,6 +55,24 @@ def test_positions(device):
 
 
 @cases(*DEVICES)
+def test_selected_from_long_lines(device):
+    """More tiles than one group of a look-back has, a last one that is not full; masks in a line, from an odd address, with steps."""
+    for n in (8191, 8192, 8193, 5000011):
+        mask, x = rng.random(n + 1) < 0.4, rng.integers(0, 2, n).astype("float32")
+        y = from_numpy(mask, device)
+        for there, m in ((y[:n], mask[:n]), (y[1:], mask[1:])):
+            same(nd.nonzero(there)[0], np.nonzero(m)[0])
+            for dtype in ("int8", "float16", "float32", "int64", "complex128"):
+                a = (np.arange(n) % 100).astype(dtype)
+                same(from_numpy(a, device)[there], a[m])
+        same(nd.nonzero(from_numpy(x, device))[0], np.nonzero(x)[0])
+        same(nd.nonzero(y[::2])[0], np.nonzero(mask[::2])[0])
+        same(nd.nonzero(y & False)[0], np.nonzero(mask & False)[0])
+        rows = np.arange(3 * (n // 50)).reshape(-1, 3)
+        same(from_numpy(rows, device)[y[:n // 50]], rows[mask[:n // 50]])
+
+
+@cases(*DEVICES)
 def test_triangles(device):
     for shape in ((1, 1), (3, 5), (5, 3), (70, 90), (2, 40, 37), (0, 3), (4, 0)):
         x = numbers("float32", *shape)
@@ -114,6 +132,16 @@ def test_long_lines(device):
             assert np.all(np.abs(got - want) <= np.abs(want) * eps + 1e-9), (dtype, shape)
         runs = [host(nd.cumulative_sum(from_numpy(x, device), axis=-1)).tobytes() for _ in range(2)]
         assert runs[0] == runs[1], (dtype, shape)  # the same bits from run to run
+
+
+@cases(*DEVICES)
+def test_lines_of_several_groups(device):
+    """More tiles than one group of a look-back has. Multiples of 1/8: every sum is exact in float64, so one result is right."""
+    for dtype, shape in (("float32", (9000004,)), ("int8", (2, 4500008)), ("float64", (4300002,))):
+        x = (rng.integers(-9, 10, shape) / (1 if dtype[0] == "i" else 8)).astype(dtype)
+        want = np.cumsum(x.astype("int64" if dtype[0] == "i" else "float64"), axis=-1)
+        got = host(nd.cumulative_sum(from_numpy(x, device), axis=-1))
+        np.testing.assert_array_equal(got, want.astype(got.dtype))
 
 
 @cases(*DEVICES)
