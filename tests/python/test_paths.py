@@ -89,6 +89,17 @@ def test_rolled_and_padded(device):
     for shape, width in (((700, 400), ((1, 2), (3, 0))), ((30, 40), 2), ((20, 130, 120), ((0, 1), (2, 0), (0, 5))), ((600, 500), 0)):
         a = numbers("float32", *shape)
         same(nd.pad(from_numpy(a, device), width, constant_values=2.5), np.pad(a, width, constant_values=2.5))
+    for dtype in ("int8", "float16", "float32", "float64", "complex128"):  # long rows that begin anywhere in a line of memory
+        for shape in ((40, 2051), (7, 3, 1030), (3, 1024), (5, 9001), (1, 70001)):
+            a = numbers(dtype, *shape)
+            same(nd.pad(from_numpy(a, device), 1, constant_values=2), np.pad(a, 1, constant_values=2))
+            same(nd.roll(from_numpy(a, device), (1, 5), axis=(0, -1)), np.roll(a, (1, 5), (0, -1)))
+            r = nd.zeros(shape, dtype=dtype, device=device)
+            r[..., 3:] = from_numpy(a, device)[..., ::-1][..., 3:]
+            r[..., 1:3] = 7
+            want = np.zeros_like(a)
+            want[..., 3:], want[..., 1:3] = a[..., ::-1][..., 3:], 7
+            same(r, want)
 
 
 @cases(*DEVICES)
