@@ -11,14 +11,15 @@ enum {
     SORT_THREADS = 256,
     SORT_ROWS_THREADS = 128, /* four rows of up to SORT_ROWS_MOST elements of 4 bytes */
     SORT_ROWS_MOST = 1024,
-    /* topk of up to MOST selects, from rows of LEAST elements on: a block from each chunk of a row, in
-     * tiles of elements or of words. */
+    /* topk of up to MOST selects, from rows of LEAST elements on: a block of THREADS, or fewer for a
+     * short row, from each chunk of a row, in tiles of so many elements or words for each thread. */
     SORT_TOPK_MOST = 1024,
     SORT_TOPK_LEAST = 512,
     SORT_TOPK_THREADS = 512,
+    SORT_TOPK_THREADS_LEAST = 64,
     SORT_TOPK_BLOCKS = 2, /* of a multiprocessor at once */
-    SORT_TOPK_TILE = 16 * SORT_TOPK_THREADS,
-    SORT_TOPK_WORDS = 8 * SORT_TOPK_THREADS,
+    SORT_TOPK_EACH = 16,
+    SORT_TOPK_WORDS_EACH = 8,
     /* topk of up to FEW from rows of WARP to SHORT elements: a warp from each */
     SORT_TOPK_FEW = 32,
     SORT_TOPK_WARP = 64,

@@ -6,7 +6,12 @@
 
 /* Words that one block looks at in the time that another launch takes, and what blocks look at where
  * there are more. */
-enum { WORDS_AT_ONCE = 8 * SORT_TOPK_WORDS, WORDS_EACH = 4 * SORT_TOPK_WORDS };
+enum {
+    TILE = SORT_TOPK_EACH * SORT_TOPK_THREADS,
+    WORDS = SORT_TOPK_WORDS_EACH * SORT_TOPK_THREADS,
+    WORDS_AT_ONCE = 8 * WORDS,
+    WORDS_EACH = 4 * WORDS
+};
 
 static int64_t row_length(const ndp_call *call)
 {
@@ -37,7 +42,7 @@ static int by_warps(const ndp_call *call)
 /* Tiles of the chunks of a row's elements: as many chunks as occupy the device. */
 static int64_t tiles_each(int64_t n, int64_t rows, int sm_count)
 {
-    const int64_t tiles = (n + SORT_TOPK_TILE - 1) / SORT_TOPK_TILE;
+    const int64_t tiles = (n + TILE - 1) / TILE;
     const int64_t chunks = (int64_t)sm_count * SORT_TOPK_BLOCKS / rows;
     return tiles <= 2 || chunks < 2 ? tiles : (tiles + chunks - 1) / chunks;
 }
@@ -46,7 +51,7 @@ static int64_t tiles_each(int64_t n, int64_t rows, int sm_count)
 static int64_t chunk_of(const cuda_kernel *k, int64_t n, int64_t rows, int found)
 {
     if (!found)
-        return tiles_each(n, rows, k->dev->sm_count) * SORT_TOPK_TILE;
+        return tiles_each(n, rows, k->dev->sm_count) * TILE;
     return n <= WORDS_AT_ONCE ? WORDS_AT_ONCE : WORDS_EACH;
 }
 
@@ -61,7 +66,7 @@ int cuda_topk_fits(const ndp_call *call)
     if (call->op != NDP_OP_topk || ndp_dtype_size(call->in[0].dtype) > 4 || k < 1 || rows < 1)
         return 0;
     return (by_warps(call) || (k <= SORT_TOPK_MOST && n >= SORT_TOPK_LEAST)) &&
-           n < (int64_t)UINT32_MAX && rows <= INT32_MAX / chunks_of(n, SORT_TOPK_TILE);
+           n < (int64_t)UINT32_MAX && rows <= INT32_MAX / chunks_of(n, TILE);
 }
 
 uint64_t cuda_topk_scratch(const cuda_kernel *k, const ndp_call *call)
@@ -70,6 +75,15 @@ uint64_t cuda_topk_scratch(const cuda_kernel *k, const ndp_call *call)
     const int64_t first = chunks_of(n, chunk_of(k, n, rows, 0)) * wanted(call);
     const int64_t second = chunks_of(first, chunk_of(k, first, rows, 1)) * wanted(call);
     return by_warps(call) || first == wanted(call) ? 0 : (uint64_t)(rows * (first + second)) * 8;
+}
+
+/* Of a block that takes n elements: each thread has several, so that few words are met by many. */
+static uint32_t threads_of(uint64_t n)
+{
+    uint32_t threads = SORT_TOPK_THREADS_LEAST;
+    while (threads < SORT_TOPK_THREADS && threads * SORT_TOPK_EACH < n)
+        threads *= 2;
+    return threads;
 }
 
 static int32_t run_chunks(const cuda_kernel *k, const CUfunction f[TOPK_FUNCTIONS], ndp_stream *s,
@@ -82,8 +96,10 @@ static int32_t run_chunks(const cuda_kernel *k, const CUfunction f[TOPK_FUNCTION
         p->chunks = (uint32_t)chunks_of((int64_t)p->n, (int64_t)p->per_chunk);
         p->words = from;
         p->found = p->chunks > 1 ? memory : 0;
+        const uint32_t threads =
+            turn ? SORT_TOPK_THREADS : threads_of(p->chunks > 1 ? p->per_chunk : p->n);
         const int32_t status = cuda_launch(k, f[turn ? TOPK_FOUND : TOPK_ELEMENTS], s,
-                                           (uint32_t)rows * p->chunks, SORT_TOPK_THREADS, 0, p);
+                                           (uint32_t)rows * p->chunks, threads, 0, p);
         if (status != NDP_OK || p->chunks == 1)
             return status;
         /* The second stage writes behind the first, the third over the first, and so on. */

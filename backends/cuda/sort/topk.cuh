@@ -7,11 +7,7 @@
 #define NDOCK_CUDA_SORT_TOPK_CUH
 #include "sort/sort.h"
 
-enum {
-    TOPK_EACH = SORT_TOPK_TILE / SORT_TOPK_THREADS,
-    TOPK_WORDS = SORT_TOPK_WORDS / SORT_TOPK_THREADS,
-    TOPK_LIST = 2 * SORT_TOPK_MOST
-};
+enum { TOPK_LIST = 2 * SORT_TOPK_MOST };
 
 struct topk_list {
     uint64_t word[TOPK_LIST];
@@ -47,7 +43,7 @@ static __device__ __forceinline__ uint64_t topk_word(uint32_t key, uint32_t posi
 
 /* A tile of a row in whole vectors of 16 bytes. */
 template <class U> struct topk_dense {
-    enum { EACH = TOPK_EACH, V = 16 / sizeof(U) };
+    enum { EACH = SORT_TOPK_EACH, V = 16 / sizeof(U) };
     uint32_t key[EACH], first;
     __device__ __forceinline__ topk_dense(const topk_keys<U> &keys, const U *row, uint64_t tile)
         : first((uint32_t)tile + threadIdx.x * V)
@@ -57,20 +53,20 @@ template <class U> struct topk_dense {
         vector v[EACH / V];
 #pragma unroll
         for (int j = 0; j < EACH / V; j++)
-            v[j] = at[j * SORT_TOPK_THREADS];
+            v[j] = at[j * blockDim.x];
 #pragma unroll
         for (int j = 0; j < EACH; j++)
             key[j] = keys.of(v[j / V].at[j % V]);
     }
     __device__ __forceinline__ uint64_t word(int j) const
     {
-        return topk_word(key[j], first + j / V * SORT_TOPK_THREADS * V + j % V);
+        return topk_word(key[j], first + j / V * blockDim.x * V + j % V);
     }
 };
 
 /* The same of a row with any stride, up to its element `end`; behind it there are no words. */
 template <class U> struct topk_strided {
-    enum { EACH = TOPK_EACH };
+    enum { EACH = SORT_TOPK_EACH };
     uint32_t key[EACH];
     uint64_t first, end;
     __device__ __forceinline__ topk_strided(const topk_keys<U> &keys, const U *row, int64_t stride,
@@ -79,26 +75,26 @@ template <class U> struct topk_strided {
     {
 #pragma unroll
         for (int j = 0; j < EACH; j++) {
-            const uint64_t i = first + j * SORT_TOPK_THREADS;
+            const uint64_t i = first + j * blockDim.x;
             key[j] = i < end ? keys.of(row[(int64_t)i * stride]) : 0;
         }
     }
     __device__ __forceinline__ uint64_t word(int j) const
     {
-        const uint64_t i = first + j * SORT_TOPK_THREADS;
+        const uint64_t i = first + j * blockDim.x;
         return i < end ? topk_word(key[j], (uint32_t)i) : UINT64_MAX;
     }
 };
 
 /* Words that other blocks found. */
 struct topk_found {
-    enum { EACH = TOPK_WORDS };
+    enum { EACH = SORT_TOPK_WORDS_EACH };
     uint64_t w[EACH];
     __device__ __forceinline__ topk_found(const uint64_t *row, uint64_t tile, uint64_t end)
     {
 #pragma unroll
         for (int j = 0; j < EACH; j++) {
-            const uint64_t i = tile + j * SORT_TOPK_THREADS + threadIdx.x;
+            const uint64_t i = tile + j * blockDim.x + threadIdx.x;
             w[j] = i < end ? row[i] : UINT64_MAX;
         }
     }
@@ -116,7 +112,7 @@ static __device__ __forceinline__ uint64_t topk_keep(topk_list &list, uint32_t k
     uint32_t padded = 2;
     while (padded < n)
         padded *= 2;
-    for (uint32_t i = n + threadIdx.x; i < padded; i += SORT_TOPK_THREADS)
+    for (uint32_t i = n + threadIdx.x; i < padded; i += blockDim.x)
         list.word[i] = UINT64_MAX;
     __syncthreads();
     if (threadIdx.x == 0)
@@ -160,7 +156,7 @@ static __device__ __forceinline__ void topk_finish(const sort_params &p, topk_li
 {
     topk_keep(list, (uint32_t)p.k);
     const uint32_t n = list.found;
-    for (uint32_t i = threadIdx.x; i < p.k; i += SORT_TOPK_THREADS) {
+    for (uint32_t i = threadIdx.x; i < p.k; i += blockDim.x) {
         const uint64_t word = i < n ? list.word[i] : UINT64_MAX;
         if (p.found)
             ((uint64_t *)p.found)[blockIdx.x * p.k + i] = word;
@@ -191,11 +187,12 @@ template <class U> static __device__ __forceinline__ void topk_elements(const so
 {
     const topk_keys<U> keys(p);
     const uint32_t k = (uint32_t)p.k;
-    topk_chunk(p, SORT_TOPK_TILE,
+    topk_chunk(p, SORT_TOPK_EACH * blockDim.x,
                [&](topk_list &list, const row_place &r, uint64_t, uint64_t last, uint64_t at,
                    uint64_t end) {
                    const U *row = (const U *)p.a + r.a;
-                   return p.stride == 1 && (uint64_t)row % 16 == 0 && at + SORT_TOPK_TILE <= end
+                   return p.stride == 1 && (uint64_t)row % 16 == 0 &&
+                                  at + SORT_TOPK_EACH * blockDim.x <= end
                               ? topk_add(list, k, last, topk_dense<U>(keys, row, at))
                               : topk_add(list, k, last,
                                          topk_strided<U>(keys, row, p.stride, at, end));
@@ -215,7 +212,7 @@ SORT_TOPK(4, uint32_t)
 extern "C" __global__ void __launch_bounds__(SORT_TOPK_THREADS, SORT_TOPK_BLOCKS)
     sort_topk_words(const __grid_constant__ sort_params p)
 {
-    topk_chunk(p, SORT_TOPK_WORDS,
+    topk_chunk(p, SORT_TOPK_WORDS_EACH * blockDim.x,
                [&](topk_list &list, const row_place &, uint64_t row, uint64_t last, uint64_t at,
                    uint64_t end) {
                    return topk_add(list, (uint32_t)p.k, last,
