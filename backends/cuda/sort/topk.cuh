@@ -5,7 +5,7 @@
  * them, so that all are different: what is found does not depend on who comes first. */
 #ifndef NDOCK_CUDA_SORT_TOPK_CUH
 #define NDOCK_CUDA_SORT_TOPK_CUH
-#include "sort/sort.h"
+#include "sort/words.cuh"
 
 enum { TOPK_LIST = 2 * SORT_TOPK_MOST };
 
@@ -108,7 +108,7 @@ struct topk_found {
  * block has met since words were added. */
 static __device__ __forceinline__ uint64_t topk_keep(topk_list &list, uint32_t k)
 {
-    const uint32_t n = list.found < TOPK_LIST ? list.found : TOPK_LIST;
+    const uint32_t room = TOPK_LIST, n = list.found < room ? list.found : room;
     uint32_t padded = 2;
     while (padded < n)
         padded *= 2;

@@ -10,6 +10,12 @@
 #include "walk/look_back.h"
 #include "walk/shuffle.cuh"
 
+#ifdef __CUDA_ARCH__
+enum { LOOK_BACK_AT_ONCE = 8 };
+#else
+enum { LOOK_BACK_AT_ONCE = 0 }; /* the host that runs kernels for tests has no such store */
+#endif
+
 /* A state, and a mark that it is set. States of 8 bytes go with the mark in one store of 16, which
  * is seen whole or not at all; the others are stored first, the mark once everybody can see them. */
 template <class S> struct alignas(16) look_back_slot {
@@ -24,7 +30,7 @@ template <class S> LINE_FN void look_back_say(look_back_slot<S> *slot, S s)
         S state;
         uint32_t word[sizeof(S) / 4];
     } u = {s};
-    if constexpr (sizeof(S) == 8) {
+    if constexpr (sizeof(S) == LOOK_BACK_AT_ONCE) {
         asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(slot),
                      "r"(u.word[0]), "r"(u.word[1]), "r"(1), "r"(0)
                      : "memory");
@@ -43,7 +49,7 @@ template <class S> LINE_FN S look_back_hear(const look_back_slot<S> *slot)
         S state;
         uint32_t word[sizeof(S) / 4];
     } u;
-    if constexpr (sizeof(S) == 8) {
+    if constexpr (sizeof(S) == LOOK_BACK_AT_ONCE) {
         uint32_t set, unused;
         do
             asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
