@@ -113,6 +113,10 @@ static inline int __popc(uint32_t x)
 {
     return __builtin_popcount(x);
 }
+static inline int __clzll(long long x)
+{
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
 static inline int __ffs(uint32_t x)
 {
     return __builtin_ffs((int)x);

@@ -6,7 +6,7 @@
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
 
-enum { MOST = 1 << 17, TOPKS = 60, SELECTIONS = 48 };
+enum { MOST = 1 << 17, TOPKS = 64, SELECTIONS = 48 };
 static nd_device *dev;
 static uint64_t state = 20261126;
 static uint64_t bits(void)
@@ -64,13 +64,13 @@ static void make_elements(nd_dtype dtype, int64_t n, int few, void *data)
 static int topk_is_right(int trial)
 {
     static const nd_dtype dtypes[] = {ND_U8, ND_I16, ND_I32, ND_F32};
-    static const int64_t lengths[] = {64, 100, 1024, 700, 1500, 4096, 9000, 40000};
+    static const int64_t lengths[] = {128, 200, 1024, 700, 1500, 8192, 9000, 40000};
     static uint32_t data[MOST];
     static int64_t places[MOST], got[MOST];
     const nd_dtype dtype = dtypes[trial % 4];
     const int64_t n = lengths[trial % 8], step = 1 + below(4) / 3,
-                  rows = n > 4096 ? 1 : 1 + below(3);
-    const int64_t most = n < 1000 ? (n < 512 ? 32 : n) : 1000;
+                  rows = n > 8192 ? 1 : 1 + below(3);
+    const int64_t most = n > 8192 ? 1000 : n < 512 ? 32 : 256;
     const int64_t k = 1 + (below(2) ? below(32) : below(most)), shape[2] = {rows, n * step};
     const nd_index cut[2] = {nd_range(0, rows, 1), nd_range(0, n * step, step)};
     nd_array *base, *a = NULL, *values = NULL, *positions = NULL;

@@ -33,6 +33,7 @@ template <class T, int N> struct alignas(sizeof(T) * N) cuda_vector {
 namespace
 {
 #include "index/select.cu"
+#include "sort/topk_chunk.cuh"
 #include "sort/topk_rows.cuh"
 
 template <class P, void (*KERNEL)(const P)> void run(const void *params)
@@ -54,6 +55,7 @@ const struct {
                TOPK(2),
                TOPK(4),
                TOPK(words),
+               TOPK(chunk),
                TOPK(rows_1),
                TOPK(rows_2),
                TOPK(rows_4),

@@ -11,18 +11,20 @@ enum {
     SORT_THREADS = 256,
     SORT_ROWS_THREADS = 128, /* four rows of up to SORT_ROWS_MOST elements of 4 bytes */
     SORT_ROWS_MOST = 1024,
-    /* topk of up to MOST selects, from rows of LEAST elements on: a block of THREADS, or fewer for a
-     * short row, from each chunk of a row, in tiles of so many elements or words for each thread. */
+    /* topk of up to MOST from rows of more than LONG elements: a block from each part of a row, in tiles
+     * of so many elements or words for each thread; of up to FIRST from rows of LEAST on: from chunks. */
     SORT_TOPK_MOST = 1024,
-    SORT_TOPK_LEAST = 512,
+    SORT_TOPK_LONG = 8192,
     SORT_TOPK_THREADS = 512,
-    SORT_TOPK_THREADS_LEAST = 64,
     SORT_TOPK_BLOCKS = 2, /* of a multiprocessor at once */
     SORT_TOPK_EACH = 16,
     SORT_TOPK_WORDS_EACH = 8,
+    SORT_TOPK_FIRST = 256,
+    SORT_TOPK_LEAST = 512,
+    SORT_TOPK_CHUNK = 2048,
     /* topk of up to FEW from rows of WARP to SHORT elements: a warp from each */
     SORT_TOPK_FEW = 32,
-    SORT_TOPK_WARP = 64,
+    SORT_TOPK_WARP = 128,
     SORT_TOPK_SHORT = 1024,
     SORT_TOPK_ROWS_THREADS = 128
 };
@@ -63,7 +65,7 @@ typedef struct {
 #ifndef __cplusplus
 #include "host/backend.h"
 /* ---- topk.c: topk by selection; the parameters are those of the whole call ---- */
-enum { TOPK_ELEMENTS, TOPK_FOUND, TOPK_WARPS, TOPK_FUNCTIONS };
+enum { TOPK_LONG, TOPK_FOUND, TOPK_ROWS, TOPK_CHUNKS, TOPK_FUNCTIONS };
 /* Its kernels for elements of the dtype. */
 int32_t cuda_topk_find(const cuda_kernel *k, int32_t dtype, CUfunction f[TOPK_FUNCTIONS]);
 int cuda_topk_fits(const ndp_call *call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * topk by selection: a warp finds the first few of a short row; a block the first k of each chunk of a
- * longer one, then others the first k of what those found, until one chunk is left. */
+ * topk by selection: a warp finds the first few of a short row; a block the first k of each chunk of
+ * others, then blocks the first k of what those found, until one chunk is left. Long rows and others
+ * have kernels of their own. */
 #include "host/backend.h"
 #include "sort/sort.h"
 
@@ -33,6 +34,11 @@ static int64_t rows_of(const ndp_call *call)
     return rows;
 }
 
+static int is_long(const ndp_call *call)
+{
+    return row_length(call) > SORT_TOPK_LONG;
+}
+
 static int by_warps(const ndp_call *call)
 {
     return wanted(call) <= SORT_TOPK_FEW && row_length(call) >= SORT_TOPK_WARP &&
@@ -48,8 +54,11 @@ static int64_t tiles_each(int64_t n, int64_t rows, int sm_count)
 }
 
 /* How many elements, or found words, a block of the next stage takes of n of a row. */
-static int64_t chunk_of(const cuda_kernel *k, int64_t n, int64_t rows, int found)
+static int64_t chunk_of(const cuda_kernel *k, const ndp_call *call, int64_t n, int found)
 {
+    const int64_t rows = rows_of(call);
+    if (!is_long(call))
+        return SORT_TOPK_CHUNK;
     if (!found)
         return tiles_each(n, rows, k->dev->sm_count) * TILE;
     return n <= WORDS_AT_ONCE ? WORDS_AT_ONCE : WORDS_EACH;
@@ -65,25 +74,18 @@ int cuda_topk_fits(const ndp_call *call)
     const int64_t n = row_length(call), k = wanted(call), rows = rows_of(call);
     if (call->op != NDP_OP_topk || ndp_dtype_size(call->in[0].dtype) > 4 || k < 1 || rows < 1)
         return 0;
-    return (by_warps(call) || (k <= SORT_TOPK_MOST && n >= SORT_TOPK_LEAST)) &&
-           n < (int64_t)UINT32_MAX && rows <= INT32_MAX / chunks_of(n, TILE);
+    const int selects =
+        is_long(call) ? k <= SORT_TOPK_MOST : k <= SORT_TOPK_FIRST && n >= SORT_TOPK_LEAST;
+    return (by_warps(call) || selects) && n < (int64_t)UINT32_MAX &&
+           rows <= INT32_MAX / chunks_of(n, SORT_TOPK_CHUNK);
 }
 
 uint64_t cuda_topk_scratch(const cuda_kernel *k, const ndp_call *call)
 {
     const int64_t rows = rows_of(call), n = row_length(call);
-    const int64_t first = chunks_of(n, chunk_of(k, n, rows, 0)) * wanted(call);
-    const int64_t second = chunks_of(first, chunk_of(k, first, rows, 1)) * wanted(call);
+    const int64_t first = chunks_of(n, chunk_of(k, call, n, 0)) * wanted(call);
+    const int64_t second = chunks_of(first, chunk_of(k, call, first, 1)) * wanted(call);
     return by_warps(call) || first == wanted(call) ? 0 : (uint64_t)(rows * (first + second)) * 8;
-}
-
-/* Of a block that takes n elements: each thread has several, so that few words are met by many. */
-static uint32_t threads_of(uint64_t n)
-{
-    uint32_t threads = SORT_TOPK_THREADS_LEAST;
-    while (threads < SORT_TOPK_THREADS && threads * SORT_TOPK_EACH < n)
-        threads *= 2;
-    return threads;
 }
 
 static int32_t run_chunks(const cuda_kernel *k, const CUfunction f[TOPK_FUNCTIONS], ndp_stream *s,
@@ -92,14 +94,14 @@ static int32_t run_chunks(const cuda_kernel *k, const CUfunction f[TOPK_FUNCTION
     const uint64_t rows = (uint64_t)rows_of(call);
     uint64_t from = 0, memory = cuda_topk_scratch(k, call) ? cuda_ptr(&call->scratch) : 0;
     for (int turn = 0;; turn++) {
-        p->per_chunk = (uint64_t)chunk_of(k, (int64_t)p->n, (int64_t)rows, turn > 0);
+        p->per_chunk = (uint64_t)chunk_of(k, call, (int64_t)p->n, turn > 0);
         p->chunks = (uint32_t)chunks_of((int64_t)p->n, (int64_t)p->per_chunk);
         p->words = from;
         p->found = p->chunks > 1 ? memory : 0;
-        const uint32_t threads =
-            turn ? SORT_TOPK_THREADS : threads_of(p->chunks > 1 ? p->per_chunk : p->n);
-        const int32_t status = cuda_launch(k, f[turn ? TOPK_FOUND : TOPK_ELEMENTS], s,
-                                           (uint32_t)rows * p->chunks, threads, 0, p);
+        const int how = !is_long(call) ? TOPK_CHUNKS : turn ? TOPK_FOUND : TOPK_LONG;
+        const int32_t status =
+            cuda_launch(k, f[how], s, (uint32_t)rows * p->chunks,
+                        how == TOPK_CHUNKS ? SORT_THREADS : SORT_TOPK_THREADS, 0, p);
         if (status != NDP_OK || p->chunks == 1)
             return status;
         /* The second stage writes behind the first, the third over the first, and so on. */
@@ -115,7 +117,7 @@ int32_t cuda_topk_run(const cuda_kernel *k, const CUfunction f[TOPK_FUNCTIONS], 
     const uint64_t warps = SORT_TOPK_ROWS_THREADS / 32;
     if (!by_warps(call))
         return run_chunks(k, f, s, call, p);
-    return cuda_launch(k, f[TOPK_WARPS], s, (uint32_t)((p->rows.size + warps - 1) / warps),
+    return cuda_launch(k, f[TOPK_ROWS], s, (uint32_t)((p->rows.size + warps - 1) / warps),
                        SORT_TOPK_ROWS_THREADS, 0, p);
 }
 
@@ -127,11 +129,10 @@ int32_t cuda_topk_find(const cuda_kernel *k, int32_t dtype, CUfunction f[TOPK_FU
     const int64_t nbytes = ndp_dtype_size(dtype);
     if (nbytes > 4) /* these are sorted */
         return NDP_OK;
-    int32_t status =
-        cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[nbytes][0], &f[TOPK_ELEMENTS]);
+    int32_t status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[nbytes][0], &f[TOPK_LONG]);
     if (status == NDP_OK)
         status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, "sort_topk_words", &f[TOPK_FOUND]);
     return status == NDP_OK
-               ? cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[nbytes][1], &f[TOPK_WARPS])
+               ? cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[nbytes][1], &f[TOPK_ROWS])
                : status;
 }

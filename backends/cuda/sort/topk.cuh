@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The first k of a row, or of each chunk of a long one, in one reading and without sorting the rest. A
  * block keeps a list of the words that can still be among them: those before the last of the first k so
- * far. Only when the list is full is it sorted, and its first k stay. Words are keys with positions below
+ * far. Only when the list is full do counts of digits tell which can stay. Words are keys with positions below
  * them, so that all are different: what is found does not depend on who comes first. */
 #ifndef NDOCK_CUDA_SORT_TOPK_CUH
 #define NDOCK_CUDA_SORT_TOPK_CUH
 #include "sort/words.cuh"
 
-enum { TOPK_LIST = 2 * SORT_TOPK_MOST };
+enum {
+    TOPK_LIST = 2 * SORT_TOPK_MOST,
+    TOPK_HELD = TOPK_LIST / SORT_TOPK_THREADS, /* words of the list that a thread looks at */
+    TOPK_WARPS = SORT_TOPK_THREADS / 32,
+    TOPK_BITS = 11, /* of a digit */
+    TOPK_DIGITS = 1 << TOPK_BITS
+};
 
 struct topk_list {
-    uint64_t word[TOPK_LIST];
+    uint64_t word[TOPK_LIST], least[TOPK_WARPS], most[TOPK_WARPS];
+    uint32_t count[TOPK_DIGITS], warps[TOPK_WARPS];
     uint32_t found; /* more than the list holds where there was no room for all */
+    uint32_t chosen, below, within;
 };
 
 /* Elements' bits as keys of the wanted order; U: unsigned, of the element's size. */
@@ -53,14 +61,14 @@ template <class U> struct topk_dense {
         vector v[EACH / V];
 #pragma unroll
         for (int j = 0; j < EACH / V; j++)
-            v[j] = at[j * blockDim.x];
+            v[j] = at[j * SORT_TOPK_THREADS];
 #pragma unroll
         for (int j = 0; j < EACH; j++)
             key[j] = keys.of(v[j / V].at[j % V]);
     }
     __device__ __forceinline__ uint64_t word(int j) const
     {
-        return topk_word(key[j], first + j / V * blockDim.x * V + j % V);
+        return topk_word(key[j], first + j / V * SORT_TOPK_THREADS * V + j % V);
     }
 };
 
@@ -75,13 +83,13 @@ template <class U> struct topk_strided {
     {
 #pragma unroll
         for (int j = 0; j < EACH; j++) {
-            const uint64_t i = first + j * blockDim.x;
+            const uint64_t i = first + j * SORT_TOPK_THREADS;
             key[j] = i < end ? keys.of(row[(int64_t)i * stride]) : 0;
         }
     }
     __device__ __forceinline__ uint64_t word(int j) const
     {
-        const uint64_t i = first + j * blockDim.x;
+        const uint64_t i = first + j * SORT_TOPK_THREADS;
         return i < end ? topk_word(key[j], (uint32_t)i) : UINT64_MAX;
     }
 };
@@ -94,7 +102,7 @@ struct topk_found {
     {
 #pragma unroll
         for (int j = 0; j < EACH; j++) {
-            const uint64_t i = tile + j * blockDim.x + threadIdx.x;
+            const uint64_t i = tile + j * SORT_TOPK_THREADS + threadIdx.x;
             w[j] = i < end ? row[i] : UINT64_MAX;
         }
     }
@@ -104,21 +112,119 @@ struct topk_found {
     }
 };
 
-/* Sorts the list and keeps its first k: returns the last of them, before which others have to be. The
- * block has met since words were added. */
-static __device__ __forceinline__ uint64_t topk_keep(topk_list &list, uint32_t k)
+/* Between which words those lie that the threads hold: n of them, the others are all ones. */
+static __device__ __forceinline__ void topk_span(topk_list &list, const uint64_t (&w)[TOPK_HELD],
+                                                 uint64_t *least, uint64_t *most)
 {
-    const uint32_t room = TOPK_LIST, n = list.found < room ? list.found : room;
-    uint32_t padded = 2;
-    while (padded < n)
-        padded *= 2;
-    for (uint32_t i = n + threadIdx.x; i < padded; i += blockDim.x)
-        list.word[i] = UINT64_MAX;
+    uint64_t low = UINT64_MAX, high = 0;
+#pragma unroll
+    for (int j = 0; j < TOPK_HELD; j++) {
+        low = w[j] < low ? w[j] : low;
+        high = w[j] != UINT64_MAX && w[j] > high ? w[j] : high;
+    }
+    for (int h = 16; h; h /= 2) {
+        const uint64_t lower = __shfl_xor_sync(0xffffffffu, low, h);
+        const uint64_t higher = __shfl_xor_sync(0xffffffffu, high, h);
+        low = lower < low ? lower : low;
+        high = higher > high ? higher : high;
+    }
+    if (threadIdx.x % 32 == 0) {
+        list.least[threadIdx.x / 32] = low;
+        list.most[threadIdx.x / 32] = high;
+    }
     __syncthreads();
+    for (int i = 0; i < TOPK_WARPS; i++) {
+        low = list.least[i] < low ? list.least[i] : low;
+        high = list.most[i] > high ? list.most[i] : high;
+    }
+    *least = low;
+    *most = high;
+}
+
+/* In which digit the word number `wanted`, from 1 on, of those counted is: chosen; how many are below
+ * and within. All counts are zero again. */
+static __device__ __forceinline__ void topk_choose(topk_list &list, uint32_t wanted)
+{
+    enum { EACH = TOPK_DIGITS / SORT_TOPK_THREADS };
+    uint32_t mine[EACH], sum = 0, lane = threadIdx.x % 32, before = 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        mine[i] = list.count[threadIdx.x * EACH + i];
+        list.count[threadIdx.x * EACH + i] = 0;
+        sum += mine[i];
+    }
+    uint32_t upto = sum;
+    for (int h = 1; h < 32; h *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, upto, h);
+        upto += (int)lane >= h ? other : 0;
+    }
+    if (lane == 31)
+        list.warps[threadIdx.x / 32] = upto;
+    __syncthreads();
+    for (uint32_t w = 0; w < threadIdx.x / 32; w++)
+        before += list.warps[w];
+    before += upto - sum;
+    if (before < wanted && wanted <= before + sum) {
+        int i = 0;
+        for (; before + mine[i] < wanted; i++)
+            before += mine[i];
+        list.chosen = threadIdx.x * EACH + i;
+        list.below = before;
+        list.within = mine[i];
+    }
+    __syncthreads();
+}
+
+/* A word up to which there are k of those that the threads hold, and at most `room`: a digit at a time,
+ * the first one where the words begin to differ. They are more than k. */
+static __device__ __forceinline__ uint64_t topk_bound(topk_list &list,
+                                                      const uint64_t (&w)[TOPK_HELD], uint32_t k,
+                                                      uint32_t room)
+{
+    uint64_t least, most;
+    uint32_t below = 0;
+    topk_span(list, w, &least, &most);
+    for (int bits = 64 - __clzll((long long)(least ^ most));;) {
+        const int shift = bits > TOPK_BITS ? bits - TOPK_BITS : 0;
+        const uint64_t first = least >> shift;
+#pragma unroll
+        for (int j = 0; j < TOPK_HELD; j++)
+            if (w[j] >= least && w[j] <= most)
+                atomicAdd(&list.count[(w[j] >> shift) - first], 1u);
+        __syncthreads();
+        topk_choose(list, k - below);
+        below += list.below;
+        least = (first + list.chosen) << shift;
+        most = least + (((uint64_t)1 << shift) - 1);
+        if (below + list.within <= room || shift == 0)
+            return most;
+        bits = shift;
+    }
+}
+
+/* Keeps the list's first k, and of others no more than `room` allows: returns before what other words
+ * have to be. The block has met since words were added. */
+static __device__ __forceinline__ uint64_t topk_keep(topk_list &list, uint32_t k, uint32_t room)
+{
+    const uint32_t full = TOPK_LIST, n = list.found < full ? list.found : full;
+    uint64_t w[TOPK_HELD];
+    if (n <= k)
+        return UINT64_MAX;
+#pragma unroll
+    for (int j = 0; j < TOPK_HELD; j++) {
+        const uint32_t i = (uint32_t)j * SORT_TOPK_THREADS + threadIdx.x;
+        w[j] = i < n ? list.word[i] : UINT64_MAX;
+    }
+    const uint64_t bound = topk_bound(list, w, k, room);
     if (threadIdx.x == 0)
-        list.found = n < k ? n : k;
-    network<packed>(list.word, padded, padded);
-    return n < k ? UINT64_MAX : list.word[k - 1];
+        list.found = 0;
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < TOPK_HELD; j++)
+        if (w[j] != UINT64_MAX && w[j] <= bound)
+            list.word[atomicAdd(&list.found, 1u)] = w[j];
+    __syncthreads();
+    return bound == UINT64_MAX ? bound : bound + 1;
 }
 
 /* Adds the words of a tile that come before `last`, and returns what it is then. */
@@ -143,20 +249,28 @@ static __device__ __forceinline__ uint64_t topk_add(topk_list &list, uint32_t k,
                 }
         if (!__syncthreads_or((int)waiting))
             return last;
-        last = topk_keep(list, k);
+        last = topk_keep(list, k, k + (TOPK_LIST - k) / 4);
 #pragma unroll
         for (int j = 0; j < TILE::EACH; j++)
             waiting &= ~((uint32_t)(tile.word(j) >= last) << j);
     }
 }
 
-/* The list's first k to where they are wanted: the next stage, or the results. */
+/* The list's first k to where they are wanted: the next stage in any order, or the results. */
 static __device__ __forceinline__ void topk_finish(const sort_params &p, topk_list &list,
                                                    const row_place &r)
 {
-    topk_keep(list, (uint32_t)p.k);
+    topk_keep(list, (uint32_t)p.k, (uint32_t)p.k);
     const uint32_t n = list.found;
-    for (uint32_t i = threadIdx.x; i < p.k; i += blockDim.x) {
+    uint32_t padded = 2;
+    while (padded < n)
+        padded *= 2;
+    for (uint32_t i = n + threadIdx.x; i < padded; i += SORT_TOPK_THREADS)
+        list.word[i] = UINT64_MAX;
+    __syncthreads();
+    if (!p.found)
+        network<packed>(list.word, padded, padded);
+    for (uint32_t i = threadIdx.x; i < p.k; i += SORT_TOPK_THREADS) {
         const uint64_t word = i < n ? list.word[i] : UINT64_MAX;
         if (p.found)
             ((uint64_t *)p.found)[blockIdx.x * p.k + i] = word;
@@ -176,6 +290,8 @@ static __device__ __forceinline__ void topk_chunk(const sort_params &p, uint32_t
     const row_place r = place_of(p, row);
     if (threadIdx.x == 0)
         list.found = 0;
+    for (uint32_t i = threadIdx.x; i < TOPK_DIGITS; i += SORT_TOPK_THREADS)
+        list.count[i] = 0;
     __syncthreads();
     uint64_t last = UINT64_MAX;
     for (uint64_t at = begin; at < end; at += tile)
@@ -187,12 +303,12 @@ template <class U> static __device__ __forceinline__ void topk_elements(const so
 {
     const topk_keys<U> keys(p);
     const uint32_t k = (uint32_t)p.k;
-    topk_chunk(p, SORT_TOPK_EACH * blockDim.x,
+    topk_chunk(p, SORT_TOPK_EACH * SORT_TOPK_THREADS,
                [&](topk_list &list, const row_place &r, uint64_t, uint64_t last, uint64_t at,
                    uint64_t end) {
                    const U *row = (const U *)p.a + r.a;
                    return p.stride == 1 && (uint64_t)row % 16 == 0 &&
-                                  at + SORT_TOPK_EACH * blockDim.x <= end
+                                  at + SORT_TOPK_EACH * SORT_TOPK_THREADS <= end
                               ? topk_add(list, k, last, topk_dense<U>(keys, row, at))
                               : topk_add(list, k, last,
                                          topk_strided<U>(keys, row, p.stride, at, end));
@@ -212,7 +328,7 @@ SORT_TOPK(4, uint32_t)
 extern "C" __global__ void __launch_bounds__(SORT_TOPK_THREADS, SORT_TOPK_BLOCKS)
     sort_topk_words(const __grid_constant__ sort_params p)
 {
-    topk_chunk(p, SORT_TOPK_WORDS_EACH * blockDim.x,
+    topk_chunk(p, SORT_TOPK_WORDS_EACH * SORT_TOPK_THREADS,
                [&](topk_list &list, const row_place &, uint64_t row, uint64_t last, uint64_t at,
                    uint64_t end) {
                    return topk_add(list, (uint32_t)p.k, last,
