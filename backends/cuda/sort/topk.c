@@ -129,10 +129,12 @@ int32_t cuda_topk_find(const cuda_kernel *k, int32_t dtype, CUfunction f[TOPK_FU
     const int64_t nbytes = ndp_dtype_size(dtype);
     if (nbytes > 4) /* these are sorted */
         return NDP_OK;
-    int32_t status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[nbytes][0], &f[TOPK_LONG]);
-    if (status == NDP_OK)
-        status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, "sort_topk_words", &f[TOPK_FOUND]);
-    return status == NDP_OK
-               ? cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[nbytes][1], &f[TOPK_ROWS])
-               : status;
+    const char *const kernels[TOPK_FUNCTIONS] = {[TOPK_LONG] = names[nbytes][0],
+                                                 [TOPK_FOUND] = "sort_topk_words",
+                                                 [TOPK_ROWS] = names[nbytes][1],
+                                                 [TOPK_CHUNKS] = "sort_topk_chunk"};
+    int32_t status = NDP_OK;
+    for (int i = 0; i < TOPK_FUNCTIONS && status == NDP_OK; i++)
+        status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, kernels[i], &f[i]);
+    return status;
 }

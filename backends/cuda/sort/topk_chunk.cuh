@@ -34,12 +34,12 @@ static __device__ __forceinline__ void chunk_count(chunk_counts &c, bool counts,
  * it. In the first round no more are wanted than there are. */
 static __device__ __forceinline__ void chunk_choose(chunk_counts &c, uint32_t k, bool first)
 {
-    const int EACH = CHUNK_DIGITS / 32;
+    const uint32_t EACH = CHUNK_DIGITS / 32;
     uint32_t lane = threadIdx.x, sum = 0;
-    for (int j = 0; j < EACH; j++)
+    for (uint32_t j = 0; j < EACH; j++)
         sum += c.digit[lane * EACH + j];
     uint32_t before = sum;
-    for (int h = 1; h < 32; h *= 2) {
+    for (uint32_t h = 1; h < 32; h *= 2) {
         uint32_t other = __shfl_up_sync(0xffffffffu, before, h);
         before += lane >= h ? other : 0;
     }
