@@ -39,7 +39,7 @@ static int32_t launch(const cuda_kernel *k, int function, ndp_stream *s, uint32_
 static uint64_t memory_nbytes(const ndp_view *tested)
 {
     const uint64_t n = (uint64_t)ndp_view_size(tested);
-    return look_back_nbytes(1, (n + SELECT_TILE - 1) / SELECT_TILE, SELECT_THREADS, 8);
+    return look_back_nbytes(1, (n + SELECT_TILE - 1) / SELECT_TILE, 8);
 }
 
 /* What both have: the tested array, the look-back's memory and the count. */
@@ -70,7 +70,10 @@ static int32_t select_tiles(const cuda_kernel *k, ndp_stream *s, select_params *
     const uint64_t most = (uint64_t)k->dev->sm_count * SELECT_BLOCKS_MOST;
     int32_t status =
         launch(k, CLEAR, s, (uint32_t)(clearing < most ? clearing : most), SELECT_THREADS, p);
-    return status == NDP_OK ? launch(k, function, s, (uint32_t)(p->tiles < most ? p->tiles : most),
+    return status == NDP_OK ? launch(k, function, s,
+                                     (uint32_t)(p->tiles == 0     ? 0
+                                                : p->tiles < most ? p->tiles + 1
+                                                                  : most),
                                      SELECT_THREADS, p)
                             : status;
 }

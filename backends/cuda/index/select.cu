@@ -108,9 +108,11 @@ template <bool MASK, class F>
 static __device__ __forceinline__ void for_tiles(const select_params &p, F write)
 {
     __shared__ uint16_t list[SELECT_TILE];
-    __shared__ uint64_t fronts[SELECT_THREADS / 32];
+    __shared__ uint64_t front;
     __shared__ uint32_t ticket;
-    const auto line = look_back_line_of<SELECT_THREADS, uint64_t>(p.memory, p.tiles, 0);
+    const auto slots = look_back_slots_of<uint64_t>(p.memory, 1, p.tiles);
+    if (look_back_serves<SELECT_THREADS, select_sum>(p.memory, slots))
+        return;
     uint32_t taken = look_back_ticket(p.memory), flags = 0;
     if (threadIdx.x == 0)
         ticket = taken;
@@ -121,7 +123,7 @@ static __device__ __forceinline__ void for_tiles(const select_params &p, F write
     while (tile < p.tiles) {
         taken = look_back_ticket(p.memory);
         uint32_t all, at = sum_before(__popc(flags), &all);
-        look_back_tell<SELECT_THREADS>(line, tile, (uint64_t)all);
+        look_back_tell(slots, tile, (uint64_t)all);
         for (; flags; flags &= flags - 1)
             list[at++] = (uint16_t)(threadIdx.x * SELECT_EACH + __ffs(flags) - 1);
         if (threadIdx.x == 0)
@@ -130,8 +132,7 @@ static __device__ __forceinline__ void for_tiles(const select_params &p, F write
         const uint32_t next = ticket;
         if (next < p.tiles)
             flags = flags_of<MASK>(p, (uint64_t)next * SELECT_TILE);
-        const int64_t place =
-            (int64_t)look_back<SELECT_THREADS, select_sum>(line, tile, all, fronts);
+        const int64_t place = (int64_t)look_back<select_sum>(slots, tile, &front);
         if (threadIdx.x == 0 && tile + 1 == p.tiles)
             *(int64_t *)p.count = place + all;
         if (place < p.capacity)

@@ -101,7 +101,7 @@ static void plan_pass(scan_plan *r, int64_t bytes, int sm_count)
     r->how = PASS;
     p->tiles = tiles;
     const uint64_t most = (uint64_t)sm_count * SCAN_PASS_BLOCKS;
-    r->blocks = (uint32_t)(tiles * p->lines < most ? tiles * p->lines : most);
+    r->blocks = (uint32_t)(tiles * p->lines < most ? tiles * p->lines + 1 : most);
 }
 
 /* How many vectors a strip has side by side: as many as leave few multiprocessors without work and, of
@@ -138,8 +138,7 @@ static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
 
 static uint64_t pass_nbytes(const scan_params *p, const ndp_call *call)
 {
-    return look_back_nbytes(p->lines, p->tiles, SCAN_PASS_THREADS,
-                            state_bytes(call->op, call->in[0].dtype));
+    return look_back_nbytes(p->lines, p->tiles, state_bytes(call->op, call->in[0].dtype));
 }
 
 static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)

@@ -8,7 +8,7 @@
 
 enum { PASS_WARPS = SCAN_PASS_THREADS / 32 };
 template <class OP> struct pass_shared {
-    typename OP::state sums[PASS_WARPS], fronts[PASS_WARPS];
+    typename OP::state sums[PASS_WARPS], front;
     uint32_t ticket;
 };
 
@@ -37,8 +37,8 @@ template <class OP> struct pass_tile {
     LINE_FN void send(const scan_params &p, uint32_t ticket, vector *stage)
     {
         int64_t from, to;
-        const uint32_t tile = ticket / (uint32_t)p.lines, line = ticket - tile * (uint32_t)p.lines;
-        const int n = tile < p.tiles ? count(p, tile) : 0;
+        const uint32_t line = ticket / (uint32_t)p.tiles, tile = ticket - line * (uint32_t)p.tiles;
+        const int n = line < p.lines ? count(p, tile) : 0;
         line_offsets(p.dim, p.ndim, line, &from, &to);
         const vector *x = (const vector *)((const T *)p.in + from + at(tile, 0));
 #pragma unroll
@@ -101,6 +101,9 @@ template <class OP> LINE_FN void scan_pass(const scan_params &p)
     __shared__ typename pass_tile<OP>::vector stage[UNROLL * SCAN_PASS_THREADS];
     __shared__ pass_shared<OP> shared;
     const int warp = (int)threadIdx.x / 32;
+    const auto slots = look_back_slots_of<S>(p.scratch, p.lines, p.tiles);
+    if (look_back_serves<SCAN_PASS_THREADS, OP>(p.scratch, slots))
+        return;
     uint32_t ticket = look_back_ticket(p.scratch);
     if (threadIdx.x == 0)
         shared.ticket = ticket;
@@ -108,9 +111,8 @@ template <class OP> LINE_FN void scan_pass(const scan_params &p)
     ticket = shared.ticket;
     __syncthreads();
     pass_tile<OP>::send(p, ticket, stage + threadIdx.x);
-    while (ticket / (uint32_t)p.lines < p.tiles) {
-        const uint32_t tile = ticket / (uint32_t)p.lines, line = ticket - tile * (uint32_t)p.lines;
-        const auto slots = look_back_line_of<SCAN_PASS_THREADS, S>(p.scratch, p.tiles, line);
+    while (ticket < slots.lines * slots.tiles) {
+        const uint32_t line = ticket / (uint32_t)p.tiles, tile = ticket - line * (uint32_t)p.tiles;
         pass_tile<OP> mine;
         const uint32_t next = look_back_ticket(p.scratch);
         const int n = pass_tile<OP>::count(p, tile);
@@ -125,10 +127,11 @@ template <class OP> LINE_FN void scan_pass(const scan_params &p)
             before = w == warp ? whole : before;
             whole = OP::merge(whole, shared.sums[w]);
         }
-        look_back_tell<SCAN_PASS_THREADS>(slots, tile, whole);
+        const uint32_t here = ticket;
+        look_back_tell(slots, here, whole);
         ticket = shared.ticket;
         pass_tile<OP>::send(p, ticket, stage + threadIdx.x);
-        const S front = look_back<SCAN_PASS_THREADS, OP>(slots, tile, whole, shared.fronts);
+        const S front = look_back<OP>(slots, here, &shared.front);
         mine.store(p, line, tile, n, OP::merge(front, before));
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What lies in front of a tile of a line, where blocks take tiles in order and each says its own sum: a
- * block hears the sums of the earlier tiles of its group, one a thread, and the sum of everything before
- * the group, which the last tile of each group says. Who is waited for has begun, and waits for none
- * behind. Which sums are merged with which follows from the numbers of threads and tiles alone, unlike
- * where a block takes whatever its neighbours know already (Merrill and Garland, Single-pass parallel
- * prefix scan with decoupled look-back, NVIDIA 2016). */
+ * What lies in front of a tile of a line, where blocks take tiles in order and each says its own sum: one
+ * block hears the sums, adds them up in the order of the tiles, 32 at a time, and says what lies in front
+ * of each, for which its block waits in one place. Who is waited for has begun: tiles are taken in order,
+ * and waits for none behind. Which sums are merged with which follows from the number of tiles alone,
+ * unlike where a block takes whatever its neighbours know already (Merrill and Garland, Single-pass
+ * parallel prefix scan with decoupled look-back, NVIDIA 2016). There have to be two blocks. */
 #ifndef NDOCK_CUDA_LOOK_BACK_CUH
 #define NDOCK_CUDA_LOOK_BACK_CUH
 #include "walk/look_back.h"
@@ -68,52 +68,108 @@ template <class S> LINE_FN S look_back_hear(const look_back_slot<S> *slot)
     return u.state;
 }
 
-/* The slots of a line's tiles; those of its groups follow. */
-template <class S> struct look_back_line {
-    look_back_slot<S> *slots;
-    uint32_t tiles;
+/* Tiles are numbered line after line: each has a slot for its sum and one for what lies in front. */
+template <class S> struct look_back_slots {
+    look_back_slot<S> *sums, *fronts;
+    uint32_t lines, tiles; /* of a line */
 };
-template <int THREADS, class S>
-LINE_FN look_back_line<S> look_back_line_of(uint64_t memory, uint64_t tiles, uint64_t line)
+template <class S>
+LINE_FN look_back_slots<S> look_back_slots_of(uint64_t memory, uint64_t lines, uint64_t tiles)
 {
-    const uint64_t groups = (tiles + THREADS - 1) / THREADS;
-    return {(look_back_slot<S> *)(memory + LOOK_BACK_TICKET_NBYTES) + line * (tiles + groups),
-            (uint32_t)tiles};
+    look_back_slot<S> *sums = (look_back_slot<S> *)(memory + LOOK_BACK_TICKET_NBYTES);
+    return {sums, sums + lines * tiles, (uint32_t)lines, (uint32_t)tiles};
 }
 
-/* A tile's sum for those who wait for it. Nobody asks for a group's last tile. */
-template <int THREADS, class S>
-LINE_FN void look_back_tell(const look_back_line<S> &line, uint32_t tile, S whole)
-{
-    if (threadIdx.x == 0 && tile % THREADS + 1 < THREADS)
-        look_back_say(line.slots + tile, whole);
-}
-
-/* What lies in front of tile `tile`, whose own sum is `whole`, in every thread of the block. fronts: of
- * the warps; nobody uses them since the block last met. */
-template <int THREADS, class OP>
-LINE_FN typename OP::state look_back(const look_back_line<typename OP::state> &line, uint32_t tile,
-                                     typename OP::state whole, typename OP::state *fronts)
+/* A warp's 32 tiles of a line from `first` on: their sums become what lies in front of each within the
+ * warp; returns the sum of all. */
+template <class OP>
+LINE_FN typename OP::state look_back_hear_warp(const look_back_slots<typename OP::state> &slots,
+                                               uint64_t first, uint32_t count,
+                                               typename OP::state *front)
 {
     typedef typename OP::state S;
-    const uint32_t t = threadIdx.x, group = tile / THREADS, index = tile % THREADS;
-    look_back_slot<S> *groups = line.slots + line.tiles;
-    S s = OP::zero();
-    if (t < index)
-        s = look_back_hear(line.slots + group * THREADS + t);
-    else if (t == THREADS - 1 && group > 0)
-        s = look_back_hear(groups + group - 1);
-    for (int h = 16; h; h /= 2)
-        s = OP::merge(s, state_shuffle_down(s, h, 32));
-    if (t % 32 == 0)
-        fronts[t / 32] = s;
+    const uint32_t lane = threadIdx.x % 32;
+    S s = lane < count ? look_back_hear(slots.sums + first + lane) : OP::zero();
+    for (uint32_t h = 1; h < 32; h *= 2) {
+        const S before = state_shuffle_up(s, (int)h);
+        s = lane >= h ? OP::merge(before, s) : s;
+    }
+    const S before = state_shuffle_up(s, 1);
+    *front = lane ? before : OP::zero();
+    return s; /* the last lane's is the whole */
+}
+
+/* Whether the block is the one that adds up: it has done so for all tiles, 32 at a time, each of its
+ * warps in turn. Another block takes tiles. */
+template <int THREADS, class OP>
+LINE_FN bool look_back_serves(uint64_t memory, const look_back_slots<typename OP::state> &slots)
+{
+    typedef typename OP::state S;
+    __shared__ volatile uint32_t turn;
+    __shared__ uint32_t role;
+    __shared__ S carry;
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t parts = (slots.tiles + 31) / 32;
+    if (threadIdx.x == 0) {
+        role = LOOK_BACK_AT_ONCE ? atomicAdd((uint32_t *)memory + 32, 1u) : 1;
+        turn = 0;
+    }
     __syncthreads();
-    s = fronts[0];
-    for (int w = 1; w < THREADS / 32; w++)
-        s = OP::merge(s, fronts[w]);
-    if (t == 0 && index + 1 == THREADS && tile + 1 < line.tiles)
-        look_back_say(groups + group, OP::merge(s, whole));
-    return s;
+    if (role != 0)
+        return false;
+    for (uint64_t part = warp; part < (uint64_t)slots.lines * parts; part += THREADS / 32) {
+        const uint32_t line = (uint32_t)(part / parts),
+                       at = (uint32_t)(part - (uint64_t)line * parts) * 32;
+        const uint64_t first = (uint64_t)line * slots.tiles + at;
+        const uint32_t count = slots.tiles - at < 32 ? slots.tiles - at : 32;
+        S front;
+        const S sum = look_back_hear_warp<OP>(slots, first, count, &front);
+        while (turn != (uint32_t)part)
+            ;
+        __syncwarp();
+        __threadfence_block();
+        const S before = at ? carry : OP::zero();
+        __syncwarp();
+        if (lane == 31) {
+            carry = OP::merge(before, sum);
+            __threadfence_block();
+            turn = (uint32_t)part + 1;
+        }
+        if (lane < count)
+            look_back_say(slots.fronts + first + lane, OP::merge(before, front));
+        __syncwarp();
+    }
+    return true;
+}
+
+/* A tile's sum for the block that adds up. */
+template <class S>
+LINE_FN void look_back_tell(const look_back_slots<S> &slots, uint32_t tile, S whole)
+{
+    if (threadIdx.x == 0)
+        look_back_say(slots.sums + tile, whole);
+}
+
+/* What lies in front of a tile in its line, in every thread of the block. front: shared; nobody uses it
+ * since the block last met. */
+template <class OP>
+LINE_FN typename OP::state look_back(const look_back_slots<typename OP::state> &slots,
+                                     uint32_t tile, typename OP::state *front)
+{
+    typedef typename OP::state S;
+    if (threadIdx.x == 0) {
+        S s = OP::zero(); /* in front of a line's first tile */
+        if (tile % slots.tiles && LOOK_BACK_AT_ONCE)
+            s = look_back_hear(slots.fronts + tile);
+        else if (tile % slots.tiles) /* blocks run one after another: the one before is done */
+            s = OP::merge(look_back_hear(slots.fronts + tile - 1),
+                          look_back_hear(slots.sums + tile - 1));
+        if (!LOOK_BACK_AT_ONCE)
+            look_back_say(slots.fronts + tile, s);
+        *front = s;
+    }
+    __syncthreads();
+    return *front;
 }
 
 /* The number of the next tile, in the first thread. */

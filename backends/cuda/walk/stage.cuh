@@ -22,12 +22,12 @@ template <class V> static __device__ __forceinline__ void stage_copy(V *to, cons
 #endif
 }
 /* The same of 16 bytes, when what lies beside them will be wanted soon, by whichever processor: memory
- * is read in pieces of 256 bytes, and the others find theirs in the cache. */
+ * is read in pieces of 128 bytes, and the others find theirs in the cache. */
 template <class V> static __device__ __forceinline__ void stage_copy_beside(V *to, const V *from)
 {
     static_assert(sizeof(V) == 16, "whole vectors");
 #if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
                      (uint32_t)__cvta_generic_to_shared(to)),
                  "l"(from)
                  : "memory");
