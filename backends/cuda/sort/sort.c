@@ -17,7 +17,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     sort_plan p;
     if (cuda_topk_fits(call))
-        return cuda_topk_scratch((const cuda_kernel *)base, call);
+        return cuda_topk_scratch(call);
     cuda_sort_plan(&p, call);
     if (p.kind == PLAN_SMALL || cuda_sort_plan_temp(&p, (const cuda_kernel *)base) != NDP_OK)
         return p.total; /* run() reports what is the matter */

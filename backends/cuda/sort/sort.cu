@@ -37,7 +37,6 @@ SMALL(8, pairs)
 SMALL(16, triples)
 
 #include "sort/rows.cuh"
-#include "sort/topk.cuh"
 #include "sort/topk_chunk.cuh"
 #include "sort/topk_rows.cuh"
 
