@@ -206,12 +206,29 @@ static void short_trial(trial *t)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
-/* kind KINDS: a short one. */
+/* The weight's gradient of single elements, whose sums of images fill no whole line of memory. */
+static void odd_sums_trial(trial *t)
+{
+    *t = (trial){.kind = WEIGHT, .lead = 1, .dtype = ND_F64, .n = 2, .co = 5, .ci = 8};
+    t->o.groups = 1;
+    for (int d = 0; d < 3; d++) {
+        t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        t->image[d] = t->grid[d] = d ? 6 : 1;
+    }
+    t->x = form_of(t->dtype, 4, (int64_t[]){2, 8, 6, 6}, PLANES);
+    t->w = form_of(t->dtype, 4, (int64_t[]){5, 8, 1, 1}, PLANES);
+    t->y = form_of(t->dtype, 4, (int64_t[]){2, 5, 6, 6}, PLANES);
+    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+}
+
+enum { SHORT = KINDS, ODD_SUMS, ALL_KINDS };
 static int one_trial(int kind)
 {
     trial t;
-    if (kind == KINDS)
+    if (kind == SHORT)
         short_trial(&t);
+    else if (kind == ODD_SUMS)
+        odd_sums_trial(&t);
     else
         random_trial(&t, kind);
     kind = t.kind;
@@ -251,7 +268,8 @@ static int look(void)
     }
     for (int i = 0; i < trials * KINDS; i++)
         done += one_trial(i % KINDS);
-    done += one_trial(KINDS);
+    for (int kind = KINDS; kind < ALL_KINDS; kind++)
+        done += one_trial(kind);
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *(void **)&idle = library ? dlsym(library, "stub_conv_idle") : NULL;
     printf("computed: %d\n", done);
@@ -266,10 +284,19 @@ static int look(void)
 static void with(int what)
 {
     char all[40];
-    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + 1);
+    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + ALL_KINDS - KINDS);
     ask(MACHINE(ONE), NO_NVML | what);
     if (!has_text(answer, all,
                   what ? "by ndock's own kernels" : "by the libraries, where they have them"))
+        diag("%s", answer);
+}
+
+static void by_refused_products(void)
+{
+    char all[40];
+    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + ALL_KINDS - KINDS);
+    ask(MACHINE(ONE, "STUB_BLASLT_REFUSES=1"), NO_NVML);
+    if (!has_text(answer, all, "by ndock's own kernels where cuBLASLt refuses"))
         diag("%s", answer);
 }
 
@@ -293,7 +320,9 @@ static void by_libraries(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"own kernels", own_kernels}, {"by libraries", by_libraries}};
+    static const tap_case cases[] = {{"own kernels", own_kernels},
+                                     {"by libraries", by_libraries},
+                                     {"by refused products", by_refused_products}};
     trials = getenv("NDOCK_TEST_LONG") ? TRIALS : TRIALS_SLICE;
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();

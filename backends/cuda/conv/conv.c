@@ -197,7 +197,8 @@ static int32_t need(const ndp_call *call, const room *r, uint64_t nbytes)
                             cuda_op_name(call->op));
 }
 
-/* By matrix products of cuBLASLt. *served 0: it has none that suits; 2: bias and epilogue are done. */
+/* By matrix products of cuBLASLt. *served 0: it has none that suits; -1: it refuses the one it has, and there may be
+ * scratch memory for our own kernels alone; 2: bias and epilogue are done. */
 static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                                cuda_convolving *p, const ndp_call *call, const room *r, int *served)
 {
@@ -226,6 +227,10 @@ static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_p
         }
     } else {
         *served = 0;
+    }
+    if (status == BLASLT_REFUSED) {
+        *served = -1;
+        return NDP_OK;
     }
     return status == NDP_OK && sums ? add_up(k, s, q, p, r->at, images) : status;
 }
@@ -262,10 +267,10 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         status = run_by_products(k, s, &q, &p, call, &r, &served);
     if (status != NDP_OK || served == 2)
         return status;
-    if (!served && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
+    if (served == 0 && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
         cudnn_takes(k->dev, &q, call, &key, &nbytes))
         status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid, r.at, r.nbytes);
-    else if (!served)
+    else if (served <= 0)
         return q.few ? cuda_conv_few_run(k, s, &q, &p, c) : run_product(k, s, &q, &p, call);
     return status == NDP_OK && (q.bias || c->epilogue) ? cuda_conv_finish(k, s, &q, &p) : status;
 }
