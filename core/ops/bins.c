@@ -25,9 +25,9 @@ static nd_status read_bins(const char *op, const nd_bins *bins, nd_bins *o)
 static nd_status searched_edges(nd_steps *s, const char *op, const nd_array *a, nd_binning *b)
 {
     const nd_array *parts[2];
-    nd_dtype dtype = b->edges->dtype;
-    if (s->status == ND_OK)
-        ND_RETURN_IF(s->status = nd__promote(op, dtype, nd__floating_of(a->dtype), &dtype));
+    nd_dtype dtype;
+    ND_RETURN_IF(s->status); /* there may be no edges */
+    ND_RETURN_IF(s->status = nd__promote(op, b->edges->dtype, nd__floating_of(a->dtype), &dtype));
     nd_array *edges = nd__step_cast(s, b->edges, dtype);
     nd_array *last = nd__step_at(s, edges, 0, b->count);
     nd_array *next = nd__step_scalar(s, ND_OP_nextafter, last, nd_float(INFINITY));
