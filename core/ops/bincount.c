@@ -112,8 +112,10 @@ static nd_status make_room(growing *g, const nd_array *a, nd_dtype dtype)
     const int64_t more = g->last || g->length > INT64_MAX / 2 ? 0 : g->length / 8;
     const int64_t room = g->length + more;
     ND_STEP(&s, wider, nd_zeros(a->storage->device, dtype, 1, &room, &wider));
-    if (g->sums)
-        ND_STEP_DO(&s, nd_copy_to(g->sums, nd__step_part(&s, wider, 0, 0, g->room, 1), NULL));
+    if (g->sums) {
+        nd_array *begin = nd__step_part(&s, wider, 0, 0, g->room, 1);
+        ND_STEP_DO(&s, nd_copy_to(g->sums, begin, NULL));
+    }
     nd_array *before = g->sums;
     ND_RETURN_IF(nd__steps_end(&s, "bincount", wider, &g->sums));
     nd_release(before);

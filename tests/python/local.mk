@@ -29,6 +29,7 @@ python_tests = \
   %reldir%/test_einsum.py \
   %reldir%/test_reduce_shapes.py \
   %reldir%/test_examples.py \
+  %reldir%/test_faults.py \
   %reldir%/test_fft.py \
   %reldir%/test_files.py \
   %reldir%/test_histogram.py \
