@@ -57,8 +57,8 @@ static int fits(const ndp_view *v, int from, cufft_side *s)
     return step > 0 && s->apart > 0 && cuda_ptr(v) % aligned == 0;
 }
 
-/* Rows of dense elements that do not follow each other at once. To such rows of real numbers cuFFT (12.0, from n = 5
- * on) writes n/2 + 1 pairs where they lie as far apart as they would in place; it leaves wider gaps alone, which
+/* Rows of dense elements that do not follow each other at once. To such rows of real numbers cuFFT (12.0, of many
+ * lengths) writes n/2 + 1 pairs where they lie as far apart as they would in place; it leaves wider gaps alone, which
  * nothing promises. */
 static int has_gaps(const ndp_view *v, int from, const cufft_side *s)
 {
