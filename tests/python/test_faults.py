@@ -39,6 +39,7 @@ def operands(nd):
 
 def child():
     import ndock as nd
+    nd.set_default_device("cpu")
     names, done, failed = operands(nd), 0, 0
     for call in CALLS.replace("\n", ";").split(";"):
         call = call.strip()
