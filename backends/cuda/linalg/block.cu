@@ -7,8 +7,8 @@
 #include "linalg/block_svd.cuh"
 #include "linalg/types.cuh"
 
-#define LIN_BLOCK_KERNEL(name)                                                  \
-    extern "C" __global__ void __launch_bounds__(LIN_BLOCK_THREADS)             \
+#define LIN_BLOCK_KERNEL(name, threads)                                         \
+    extern "C" __global__ void __launch_bounds__(threads)                       \
         LIN_NAME(lin_block_##name)(const __grid_constant__ lin_small p)         \
     {                                                                           \
         LIN_SHARED(shared);                                                     \
@@ -17,9 +17,9 @@
         if (threadIdx.x == 0)                                                   \
             ((int32_t *)p.info)[item] = info;                                   \
     }
-LIN_BLOCK_KERNEL(cholesky)
-LIN_BLOCK_KERNEL(lu)
-LIN_BLOCK_KERNEL(qr)
-LIN_BLOCK_KERNEL(solve)
-LIN_BLOCK_KERNEL(triangular)
-LIN_BLOCK_KERNEL(svd)
+LIN_BLOCK_KERNEL(cholesky, LIN_BLOCK_THREADS)
+LIN_BLOCK_KERNEL(lu, LIN_BLOCK_THREADS)
+LIN_BLOCK_KERNEL(qr, LIN_BLOCK_THREADS)
+LIN_BLOCK_KERNEL(solve, LIN_BLOCK_THREADS)
+LIN_BLOCK_KERNEL(triangular, LIN_BLOCK_THREADS)
+LIN_BLOCK_KERNEL(svd, LIN_SVD_THREADS_OF(sizeof(lin_element)))

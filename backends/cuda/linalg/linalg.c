@@ -245,14 +245,13 @@ lin_way lin_way_of(const lin_job *j, int64_t rows, int64_t columns, lin_room roo
 int32_t lin_run_block(const lin_job *j, lin_small *p, lin_room room, CUdeviceptr info)
 {
     const int64_t need = bytes_of(j, room);
-    const uint32_t threads = p->m > LIN_BLOCK_ROWS / 2 || p->n > LIN_BLOCK_ROWS / 2
-                                 ? LIN_BLOCK_THREADS
-                                 : LIN_BLOCK_THREADS / 2;
+    const int large = p->m > LIN_BLOCK_ROWS / 2 || p->n > LIN_BLOCK_ROWS / 2;
+    const int32_t usual = large ? LIN_BLOCK_THREADS : LIN_BLOCK_THREADS / 2;
     p->info = info;
     p->count = j->count;
     p->nbytes = (int32_t)need;
-    return cuda_launch(j->k, j->k->function[LIN_F_BLOCK], j->stream, (uint32_t)j->count, threads,
-                       (uint32_t)need, p);
+    return cuda_launch(j->k, j->k->function[LIN_F_BLOCK], j->stream, (uint32_t)j->count,
+                       (uint32_t)(room.threads ? room.threads : usual), (uint32_t)need, p);
 }
 
 static int32_t run_warps(const lin_job *j, lin_small *p, lin_room room)
