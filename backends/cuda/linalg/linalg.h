@@ -21,7 +21,9 @@ enum {
     LIN_F_OTHER, /* a class's own */
     LIN_F_OTHER2,
     LIN_F_OTHER3,
-    LIN_F_BLOCK
+    LIN_F_BLOCK,
+    LIN_F_BLOCK_HALF, /* the same for up to half as many rows and columns, if there is one */
+    LIN_F_LAST
 };
 
 typedef struct {

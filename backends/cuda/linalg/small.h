@@ -14,6 +14,9 @@ enum {
     LIN_BLOCK_THREADS = 256,
     LIN_SVD_THREADS = 1024 /* of a block whose matrix has singular values */
 };
+/* Blocks of matrices of up to half of LIN_BLOCK_ROWS that a multiprocessor is to have at once, by the
+ * bytes of their elements: as many as registers are there for. */
+#define LIN_HALF_BLOCKS(size) ((size) > 8 ? 2 : 4)
 /* Of them where registers are fewer than those of elements of `size` bytes. */
 #define LIN_SVD_THREADS_OF(size) ((size) > 8 ? LIN_SVD_THREADS / 2 : LIN_SVD_THREADS)
 
