@@ -482,6 +482,11 @@ static void results(void)
     snprintf(all, sizeof all, "computed: %d\n", FEW * KINDS);
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_LARGE=1", "STUB_CUDA_SHARED=1024"), NO_NVML);
     SAYS(all, "so are larger ones where a block has no room for them");
+    snprintf(all, sizeof all, "computed: %d\n", FEW);
+    ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_LARGE=1", "TEST_KIND=svd",
+                "STUB_CUDA_SHARED=26624"),
+        NO_NVML);
+    SAYS(all, "singular vectors are, where a block has room for the matrix alone");
 }
 
 int main(int argc, char **argv)
