@@ -6,7 +6,7 @@
 #include "tests/cuda/stubs.h"
 
 /* NDOCK_TEST_LONG=1: as many as reach every kernel, for most of a minute. */
-enum { TRIALS = 48, TRIALS_SLICE = 12 };
+enum { TRIALS = 48, TRIALS_SLICE = 12, DIAGONAL = 24 };
 enum { FORWARD, TRANSPOSED, INPUT, WEIGHT, KINDS };
 static const char *const names[KINDS] = {"conv", "conv_transpose", "conv_grad_input",
                                          "conv_grad_weight"};
@@ -206,11 +206,46 @@ static void short_trial(trial *t)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
-/* kind KINDS: a short one. */
+/* Groups of 4, 8 and 16 channels of 16 bits, which tensor cores take: rows of whole vectors, of channels or of
+ * pixels, of odd sizes, and with gaps; tiles that share a width, and one and two pieces of channels a block. */
+static void diagonal_trial(trial *t, int turn)
+{
+    static const int layouts[4] = {PLANES, BESIDE, PLANES, GAPS};
+    const int size = 4 << turn % 3, kind = turn / 3 % 2 ? INPUT : FORWARD;
+    const int layout = layouts[turn % 4], wide = turn % 4 == 2;
+    *t = (trial){.kind = kind, .lead = 1, .dtype = ND_BF16, .n = 2, .bias = kind == FORWARD};
+    t->co = t->ci = 16 * (1 + turn % 5);
+    t->o.groups = t->co / size;
+    t->o.epilogue = kind == FORWARD ? turn % 7 : 0;
+    for (int d = 0; d < 3; d++) {
+        t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        if (d == 0)
+            continue;
+        t->kernel[d] = 2 + below(2);
+        t->dilation[d] = 1 + below(2);
+        t->stride[d] = kind == FORWARD ? 1 + below(2) : 1;
+        t->padding[d] = below(3);
+        t->image[d] = d == 1 ? 11 + below(9) : wide ? 8 * (16 + below(4)) : turn & 4 ? 16 : 13;
+        t->grid[d] = (t->image[d] + 2 * t->padding[d] - t->dilation[d] * (t->kernel[d] - 1) - 1) /
+                         t->stride[d] +
+                     1;
+    }
+    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
+    const int64_t w[4] = {t->co, size, t->kernel[1], t->kernel[2]};
+    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
+    t->x = form_of(t->dtype, 4, x, layout);
+    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
+    t->y = form_of(t->dtype, 4, y, turn % 3 ? layout : PLANES);
+    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+}
+
+/* kind KINDS: a short one; from there on for tensor cores. */
 static int one_trial(int kind)
 {
     trial t;
-    if (kind == KINDS)
+    if (kind > KINDS)
+        diagonal_trial(&t, kind - KINDS - 1);
+    else if (kind == KINDS)
         short_trial(&t);
     else
         random_trial(&t, kind);
@@ -251,7 +286,8 @@ static int look(void)
     }
     for (int i = 0; i < trials * KINDS; i++)
         done += one_trial(i % KINDS);
-    done += one_trial(KINDS);
+    for (int i = 0; i <= DIAGONAL; i++)
+        done += one_trial(KINDS + i);
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *(void **)&idle = library ? dlsym(library, "stub_conv_idle") : NULL;
     printf("computed: %d\n", done);
@@ -266,7 +302,7 @@ static int look(void)
 static void with(int what)
 {
     char all[40];
-    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + 1);
+    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + 1 + DIAGONAL);
     ask(MACHINE(ONE), NO_NVML | what);
     if (!has_text(answer, all,
                   what ? "by ndock's own kernels" : "by the libraries, where they have them"))

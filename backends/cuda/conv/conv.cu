@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Convolutions and their gradients as products of matrices of which none is in memory: a block sums a
  * tile of the result, and takes what it needs from the operands as it goes. */
-#include "conv/grouped.cuh"
+#include "conv/diagonal.cuh"
 #include "conv/short.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
@@ -169,6 +169,8 @@ CONV_KERNEL(conv_weight, multiply<CONV_WEIGHT>)
 CONV_KERNEL(conv_splits, add_splits)
 CONV_KERNEL(grouped_windows, grouped_windows<T, C>)
 CONV_KERNEL(grouped_gradient, grouped_gradient<T, C>)
+CONV_KERNEL(diagonal_last, diagonal_windows_by_cores<T, true>)
+CONV_KERNEL(diagonal_planes, diagonal_windows_by_cores<T, false>)
 /* Of f32 alone: others have better ways. */
 CONV_KERNEL(short_gradient,
             short_gradient<T, C, sizeof(T) == 4 ? CONV_SHORT_COLUMNS / SHORT_LANES : 1>)
