@@ -6,7 +6,7 @@
 #include "tests/cuda/stubs.h"
 
 /* NDOCK_TEST_LONG=1: as many as reach every kernel, for most of a minute. */
-enum { TRIALS = 48, TRIALS_SLICE = 12, DIAGONAL = 24 };
+enum { TRIALS = 48, TRIALS_SLICE = 12, DIAGONAL = 24, GATHERED = 12 };
 enum { FORWARD, TRANSPOSED, INPUT, WEIGHT, KINDS };
 static const char *const names[KINDS] = {"conv", "conv_transpose", "conv_grad_input",
                                          "conv_grad_weight"};
@@ -239,11 +239,46 @@ static void diagonal_trial(trial *t, int turn)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
-/* kind KINDS: a short one; from there on for tensor cores. */
+/* Channels enough for products that gather elements: pixels or channels side by side, rows and pixels that fill no
+ * tile, and for the weight's gradient several parts of the terms. */
+static void gathered_trial(trial *t, int turn)
+{
+    const int kind = turn % 3 == 0 ? FORWARD : turn % 3 == 1 ? INPUT : WEIGHT;
+    const int layout = kind == WEIGHT || turn / 3 % 2 == 0 ? PLANES : BESIDE;
+    *t = (trial){.kind = kind, .lead = 1, .dtype = ND_F32, .n = 2, .bias = kind == FORWARD};
+    t->co = kind == INPUT ? 32 + 16 * below(2) : 56 + 4 * below(5);
+    t->ci = kind == INPUT ? 60 + below(10) : kind == WEIGHT ? 64 : 32 + 16 * below(2);
+    t->o.groups = 1;
+    t->o.epilogue = kind == FORWARD ? turn % 7 : 0;
+    for (int d = 0; d < 3; d++) {
+        t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        if (d == 0)
+            continue;
+        t->kernel[d] = 2 + below(2);
+        t->dilation[d] = 1 + below(2);
+        t->stride[d] = kind == INPUT ? 1 : 1 + below(2);
+        t->padding[d] = below(3);
+        t->image[d] = d == 1 ? 23 + below(9) : 12 + 2 * below(4);
+        t->grid[d] = (t->image[d] + 2 * t->padding[d] - t->dilation[d] * (t->kernel[d] - 1) - 1) /
+                         t->stride[d] +
+                     1;
+    }
+    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
+    const int64_t w[4] = {t->co, t->ci, t->kernel[1], t->kernel[2]};
+    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
+    t->x = form_of(t->dtype, 4, x, layout);
+    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
+    t->y = form_of(t->dtype, 4, y, layout);
+    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+}
+
+/* kind KINDS: a short one; from there on for tensor cores, and products that gather. */
 static int one_trial(int kind)
 {
     trial t;
-    if (kind > KINDS)
+    if (kind > KINDS + DIAGONAL)
+        gathered_trial(&t, kind - KINDS - DIAGONAL - 1);
+    else if (kind > KINDS)
         diagonal_trial(&t, kind - KINDS - 1);
     else if (kind == KINDS)
         short_trial(&t);
@@ -286,7 +321,7 @@ static int look(void)
     }
     for (int i = 0; i < trials * KINDS; i++)
         done += one_trial(i % KINDS);
-    for (int i = 0; i <= DIAGONAL; i++)
+    for (int i = 0; i <= DIAGONAL + GATHERED; i++)
         done += one_trial(KINDS + i);
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *(void **)&idle = library ? dlsym(library, "stub_conv_idle") : NULL;
@@ -298,11 +333,11 @@ static int look(void)
     return 0;
 }
 
-#define ONE "STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1", "NDOCK_FALLBACK=error"
+#define ONE "STUB_CUDA_COUNT=1", "STUB_CUDA_PROCESSORS=2", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1", "NDOCK_FALLBACK=error"
 static void with(int what)
 {
     char all[40];
-    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + 1 + DIAGONAL);
+    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + 1 + DIAGONAL + GATHERED);
     ask(MACHINE(ONE), NO_NVML | what);
     if (!has_text(answer, all,
                   what ? "by ndock's own kernels" : "by the libraries, where they have them"))

@@ -2,6 +2,7 @@
  * Convolutions and their gradients as products of matrices of which none is in memory: a block sums a
  * tile of the result, and takes what it needs from the operands as it goes. */
 #include "conv/diagonal.cuh"
+#include "conv/gathered.cuh"
 #include "conv/short.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
@@ -174,3 +175,16 @@ CONV_KERNEL(diagonal_planes, diagonal_windows_by_cores<T, false>)
 /* Of f32 alone: others have better ways. */
 CONV_KERNEL(short_gradient,
             short_gradient<T, C, sizeof(T) == 4 ? CONV_SHORT_COLUMNS / SHORT_LANES : 1>)
+/* Of f32 alone, likewise. */
+#define CONV_GATHER_KERNEL(name, ...)                                                          \
+    extern "C" __global__ void __launch_bounds__(CONV_GATHER_THREADS, CONV_GATHER_BLOCKS)      \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                           \
+    {                                                                                          \
+        if constexpr (CUDA_IS_F32)                                                             \
+            __VA_ARGS__(p);                                                                    \
+    }
+enum { CUDA_IS_F32 = sizeof(T) == 4 };
+CONV_KERNEL(gathered_weights, gather_weights)
+CONV_GATHER_KERNEL(gathered_planes, gathered_windows<gather_planes>)
+CONV_GATHER_KERNEL(gathered_beside, gathered_windows<gather_beside>)
+CONV_GATHER_KERNEL(gathered_terms, gathered_gradient)

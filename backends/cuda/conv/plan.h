@@ -31,7 +31,11 @@ enum {
     CONV_SPREAD,
     CONV_SHORT,
     CONV_DIAGONAL_LAST,
-    CONV_DIAGONAL_PLANES
+    CONV_DIAGONAL_PLANES,
+    CONV_GATHER_WEIGHTS,
+    CONV_GATHER_PLANES,
+    CONV_GATHER_BESIDE,
+    CONV_GATHER_TERMS
 };
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
@@ -42,6 +46,7 @@ typedef struct {
     int64_t k, part;         /* terms of a sum; of a split */
     int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
     int32_t is_short;        /* the weight's gradient by a kernel for windows of few elements */
+    int32_t is_gathered;     /* by products of ours of f32 */
     int32_t is_diagonal;     /* groups of some channels of 16 bits by tensor cores */
 } conv_plan;
 
@@ -91,6 +96,17 @@ int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan
 
 int cuda_conv_is_diagonal(conv_plan *, const ndp_call *, const ndp_dev *);
 int32_t cuda_conv_diagonal_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
+                               cuda_convolving *);
+
+/* ---- gathered.c: products of f32 that gather the image's elements as they go ---- */
+
+/* Whether they compute the call; sets the parts of the weight's gradient. */
+int cuda_conv_is_gathered(conv_plan *, const ndp_call *, const ndp_dev *);
+/* Finds the kernels. Inside cuda_enter(). */
+int32_t cuda_conv_gathered_make(cuda_kernel *);
+/* Bytes for the weights in the order that they are read in. */
+uint64_t cuda_conv_gathered_scratch(const conv_plan *);
+int32_t cuda_conv_gathered_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
                                cuda_convolving *);
 
 /* ---- short.c: the weight's gradient of windows of few elements, in f32 ---- */
