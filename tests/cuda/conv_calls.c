@@ -333,7 +333,9 @@ static int look(void)
     return 0;
 }
 
-#define ONE "STUB_CUDA_COUNT=1", "STUB_CUDA_PROCESSORS=2", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1", "NDOCK_FALLBACK=error"
+#define ONE                                                                                   \
+    "STUB_CUDA_COUNT=1", "STUB_CUDA_PROCESSORS=2", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1", \
+        "NDOCK_FALLBACK=error"
 static void with(int what)
 {
     char all[40];

@@ -209,8 +209,8 @@ static int results(const node *heuristics, int64_t asked, int64_t *n, node **con
 int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t asked, int64_t *n,
                              void *elements)
 {
-    static const int notes[ENGINES] = {CUDNN_NOTE_WINOGRAD, CUDNN_NOTE_NONDETERMINISTIC,
-                                       CUDNN_NOTE_TENSOR_CORE, 9, 9, 9};
+    static const int notes[ENGINES] = {
+        CUDNN_NOTE_WINOGRAD, CUDNN_NOTE_NONDETERMINISTIC, CUDNN_NOTE_TENSOR_CORE, 9, 9, 9};
     const node *d = descriptor;
     (void)type;
     *n = 1;

@@ -245,10 +245,10 @@ static int32_t run_own(const cuda_kernel *k, ndp_stream *s, const conv_plan *q, 
     int32_t status = need(call, r, own_scratch(q));
     p->partial = r->at;
     if (status == NDP_OK)
-        status = q->is_diagonal ? cuda_conv_diagonal_run(k, s, q, p)
-                 : q->grouped   ? cuda_conv_grouped_run(k, s, q, p)
+        status = q->is_diagonal   ? cuda_conv_diagonal_run(k, s, q, p)
+                 : q->grouped     ? cuda_conv_grouped_run(k, s, q, p)
                  : q->is_gathered ? cuda_conv_gathered_run(k, s, q, p)
-                                : cuda_conv_short_run(k, s, q, p);
+                                  : cuda_conv_short_run(k, s, q, p);
     return status == NDP_OK && q->kind == CONV_WEIGHT ? add_up(k, s, q, p, r->at, q->splits)
                                                       : status;
 }
@@ -302,9 +302,11 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                             like->op == NDP_OP_conv_weight ? "grouped_gradient" : "grouped_windows",
                             &k->function[CONV_GROUPED]);
     if (status == NDP_OK && ndp_dtype_size(dtype) == 2)
-        status = window_function(k, "conv", dtype, "diagonal_last", &k->function[CONV_DIAGONAL_LAST]);
+        status =
+            window_function(k, "conv", dtype, "diagonal_last", &k->function[CONV_DIAGONAL_LAST]);
     if (status == NDP_OK && ndp_dtype_size(dtype) == 2)
-        status = window_function(k, "conv", dtype, "diagonal_planes", &k->function[CONV_DIAGONAL_PLANES]);
+        status = window_function(k, "conv", dtype, "diagonal_planes",
+                                 &k->function[CONV_DIAGONAL_PLANES]);
     if (status == NDP_OK && dtype == NDP_F32)
         status = window_function(k, "conv", dtype, "short_gradient", &k->function[CONV_SHORT]);
     if (status == NDP_OK && dtype == NDP_F32)

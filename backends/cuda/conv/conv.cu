@@ -176,12 +176,12 @@ CONV_KERNEL(diagonal_planes, diagonal_windows_by_cores<T, false>)
 CONV_KERNEL(short_gradient,
             short_gradient<T, C, sizeof(T) == 4 ? CONV_SHORT_COLUMNS / SHORT_LANES : 1>)
 /* Of f32 alone, likewise. */
-#define CONV_GATHER_KERNEL(name, ...)                                                          \
-    extern "C" __global__ void __launch_bounds__(CONV_GATHER_THREADS, CONV_GATHER_BLOCKS)      \
-        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                           \
-    {                                                                                          \
-        if constexpr (CUDA_IS_F32)                                                             \
-            __VA_ARGS__(p);                                                                    \
+#define CONV_GATHER_KERNEL(name, ...)                                                     \
+    extern "C" __global__ void __launch_bounds__(CONV_GATHER_THREADS, CONV_GATHER_BLOCKS) \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                      \
+    {                                                                                     \
+        if constexpr (CUDA_IS_F32)                                                        \
+            __VA_ARGS__(p);                                                               \
     }
 enum { CUDA_IS_F32 = sizeof(T) == 4 };
 CONV_KERNEL(gathered_weights, gather_weights)

@@ -15,7 +15,10 @@ enum {
 /* The weight's gradient of windows of few elements: channels of the grid of a block, and elements at most. */
 enum { CONV_SHORT_ROWS = 64, CONV_SHORT_COLUMNS = 160 };
 enum { CONV_MADE = 8 }; /* channels that a thread sums, of groups of some */
-enum { CONV_PIECE = 16, CONV_PIECES = 2 }; /* channels that tensor cores take of groups at once; of a block */
+enum {
+    CONV_PIECE = 16,
+    CONV_PIECES = 2
+}; /* channels that tensor cores take of groups at once; of a block */
 /* Products of f32 that gather elements as they go: a block's rows, columns and terms at once, how many pieces are
  * under way, its shared memory with a table of places for two taps, and how results are written. */
 enum {
@@ -50,7 +53,8 @@ typedef struct {
     /* Of groups: windows of a tile and elements kept for them (rows, columns), whether four channels of
      * image and grid are vectors, and tiles (down, across, of all images). */
     int32_t tile[2], kept[2], fours[2];
-    int32_t pieces, columns; /* of channels that a block has for tensor cores; columns of elements among those kept */
+    int32_t pieces,
+        columns; /* of channels that a block has for tensor cores; columns of elements among those kept */
     uint32_t tiles;
     cuda_divisor by_tiles[2], by_column;
     cuda_divisor by_channel; /* by channels of all groups */

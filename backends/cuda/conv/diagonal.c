@@ -7,9 +7,10 @@
 enum { MOST_WIDTH = 128, MOST_WINDOWS = 448, MOST_BYTES = 48 << 10, LEAST_CHANNELS = 4 };
 
 typedef struct {
-    int64_t tile[2], kept[2], tiles[2]; /* rows and columns of windows, of elements; tiles of an image */
-    int64_t columns, pieces;            /* of elements among those kept; of channels */
-    int64_t nbytes, second;             /* of shared memory; to the weights */
+    int64_t tile[2], kept[2],
+        tiles[2];            /* rows and columns of windows, of elements; tiles of an image */
+    int64_t columns, pieces; /* of elements among those kept; of channels */
+    int64_t nbytes, second;  /* of shared memory; to the weights */
 } geometry;
 
 static int64_t up(int64_t n, int64_t to)
@@ -67,8 +68,8 @@ static int take_vectors(cuda_convolving *p, const conv_plan *q)
     const int last = to->stride[1] == 1;
     p->fours[0] = window_is_whole(from, 1, 8);
     p->fours[1] = window_is_whole(from, 4, 8) && from->shape[4] % 8 == 0;
-    p->whole = last ? window_is_whole(to, 1, 4)
-                    : window_is_whole(to, 4, 4) && to->shape[4] % 4 == 0;
+    p->whole =
+        last ? window_is_whole(to, 1, 4) : window_is_whole(to, 4, 4) && to->shape[4] % 4 == 0;
     return last ? CONV_DIAGONAL_LAST : CONV_DIAGONAL_PLANES;
 }
 

@@ -10,10 +10,10 @@
 #include "neural/mma.cuh"
 
 enum {
-    DIAGONAL_BYTES = 2 * CONV_PIECE,    /* of a pixel */
-    DIAGONAL_GROUPS = 4,                /* of 16 pixels, that a warp sums with the same weights */
+    DIAGONAL_BYTES = 2 * CONV_PIECE, /* of a pixel */
+    DIAGONAL_GROUPS = 4,             /* of 16 pixels, that a warp sums with the same weights */
     DIAGONAL_PIXELS = 16 * DIAGONAL_GROUPS,
-    DIAGONAL_WORDS = 4 * 32             /* of the weights of a tap, as a warp's lanes hold them */
+    DIAGONAL_WORDS = 4 * 32 /* of the weights of a tap, as a warp's lanes hold them */
 };
 
 /* The elements of a piece that a block keeps: where pixel (row, column) lies, and a half of its channels. The
@@ -57,10 +57,9 @@ WINDOW_FN void diagonal_keep_beside(const cuda_convolving &p, const diagonal_pla
         for (int32_t i = (int32_t)threadIdx.x % 32; i < all; i += 32) {
             const int32_t column = i >> bits, half = i & (halves - 1), x = o.x + column;
             const bool has = in_row && (uint32_t)x < (uint32_t)p.image_extent[2];
-            mma_fetch(to + diagonal_piece(p, half / 2) +
-                          diagonal_at(row * p.kept[1] + column, half % 2),
-                      has ? from + half * 8 + y * p.image_stride[3] + x * p.image_stride[4] : from,
-                      has);
+            mma_fetch(
+                to + diagonal_piece(p, half / 2) + diagonal_at(row * p.kept[1] + column, half % 2),
+                has ? from + half * 8 + y * p.image_stride[3] + x * p.image_stride[4] : from, has);
         }
     }
     mma_commit();
@@ -142,10 +141,10 @@ WINDOW_FN uint32_t diagonal_weight(const cuda_convolving &p, int32_t channel, in
     const int32_t from = p.flip ? p.kernel[1] * p.kernel[2] - 1 - tap : tap;
     const int32_t row = (int32_t)cuda_quotient((uint32_t)from, p.by_kernel[2]);
     const int32_t o = channel + (p.flip ? k : m), c = (p.flip ? m : k) - group;
-    return ((const uint16_t *)
-                p.weight)[o * p.weight_stride[0] + c * p.weight_stride[1] +
-                          row * p.weight_stride[3] +
-                          (from - row * p.kernel[2]) * p.weight_stride[4]];
+    return (
+        (const uint16_t *)
+            p.weight)[o * p.weight_stride[0] + c * p.weight_stride[1] + row * p.weight_stride[3] +
+                      (from - row * p.kernel[2]) * p.weight_stride[4]];
 }
 
 /* Weights as [piece][tap][lane][4]: what a lane has of the left operand of a product (PTX ISA). */
@@ -280,8 +279,9 @@ template <class T, bool LAST> WINDOW_FN void diagonal_tile(const cuda_convolving
         const int32_t piece = i & (p.pieces - 1), at = i >> (p.pieces - 1);
         const diagonal_windows w = diagonal_windows_of(p, at * DIAGONAL_PIXELS);
         diagonal_sums sum = {};
-        diagonal_sum<T, LAST>(p, mma_address_of(memory) + diagonal_piece(p, piece),
-                              weights + piece * taps * DIAGONAL_WORDS + (int32_t)threadIdx.x % 32 * 4, w, sum);
+        diagonal_sum<T, LAST>(
+            p, mma_address_of(memory) + diagonal_piece(p, piece),
+            weights + piece * taps * DIAGONAL_WORDS + (int32_t)threadIdx.x % 32 * 4, w, sum);
         diagonal_save<T, LAST>(p, o, o.channel + piece * CONV_PIECE, w, sum);
     }
 }

@@ -20,8 +20,8 @@ static int64_t rows_of(const conv_plan *q)
 static int64_t tiles_of(const conv_plan *q)
 {
     const ndp_view *of = q->kind == CONV_INPUT ? q->image : q->grid;
-    const int64_t columns = q->kind == CONV_WEIGHT ? q->ci * conv_plane(q->weight)
-                                                   : of->shape[0] * conv_plane(of);
+    const int64_t columns =
+        q->kind == CONV_WEIGHT ? q->ci * conv_plane(q->weight) : of->shape[0] * conv_plane(of);
     return (up(rows_of(q), CONV_GATHER_ROWS) / CONV_GATHER_ROWS) *
            (up(columns, CONV_GATHER_COLUMNS) / CONV_GATHER_COLUMNS);
 }
@@ -85,8 +85,8 @@ int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev
             return 0;
         take_splits(q, dev);
     }
-    return q->is_gathered = tiles_of(q) * q->splits >= dev->sm_count &&
-                            tiles_of(q) * q->splits <= INT32_MAX;
+    return q->is_gathered =
+               tiles_of(q) * q->splits >= dev->sm_count && tiles_of(q) * q->splits <= INT32_MAX;
 }
 
 uint64_t cuda_conv_gathered_scratch(const conv_plan *q)
@@ -120,18 +120,17 @@ int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_p
     p->whole = whole_of(q->made);
     if (q->kind != CONV_WEIGHT) {
         const int64_t items = rows * CONV_GATHER_ROWS * (p->flip ? q->co : q->ci);
-        status = cuda_launch(k, k->function[CONV_GATHER_WEIGHTS], s,
-                             (uint32_t)((items + CONV_THREADS - 1) / CONV_THREADS), CONV_THREADS,
-                             0, p);
+        status =
+            cuda_launch(k, k->function[CONV_GATHER_WEIGHTS], s,
+                        (uint32_t)((items + CONV_THREADS - 1) / CONV_THREADS), CONV_THREADS, 0, p);
     }
-    return status != NDP_OK
-               ? status
-               : cuda_launch_2d(k,
-                                k->function[q->kind == CONV_WEIGHT ? CONV_GATHER_TERMS
-                                            : beside               ? CONV_GATHER_BESIDE
-                                                                   : CONV_GATHER_PLANES],
-                                s, (uint32_t)columns, (uint32_t)(rows * q->splits),
-                                CONV_GATHER_THREADS, CONV_GATHER_BYTES, p);
+    return status != NDP_OK ? status
+                            : cuda_launch_2d(k,
+                                             k->function[q->kind == CONV_WEIGHT ? CONV_GATHER_TERMS
+                                                         : beside               ? CONV_GATHER_BESIDE
+                                                                  : CONV_GATHER_PLANES],
+                                             s, (uint32_t)columns, (uint32_t)(rows * q->splits),
+                                             CONV_GATHER_THREADS, CONV_GATHER_BYTES, p);
 }
 
 int32_t cuda_conv_gathered_make(cuda_kernel *k)

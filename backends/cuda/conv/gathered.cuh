@@ -75,7 +75,8 @@ WINDOW_FN void gather_multiply(const float *stage, gather_sums &sum)
 }
 
 /* All pieces of `loader`, whose fetch(i, left, right) begins copies of piece i. */
-template <class L> WINDOW_FN void gather_all(L &loader, float *memory, int32_t pieces, gather_sums &sum)
+template <class L>
+WINDOW_FN void gather_all(L &loader, float *memory, int32_t pieces, gather_sums &sum)
 {
     const mma_address first = mma_address_of(memory);
     for (int32_t i = 0; i < CONV_GATHER_STAGES - 1; i++) {
@@ -117,8 +118,7 @@ WINDOW_FN bool gather_meets(const cuda_convolving &p, const gather_pixel &at, in
 {
     const int32_t i = (int32_t)cuda_quotient((uint32_t)tap, p.by_kernel[2]);
     const int32_t y = at.h * p.stride[1] - p.before[1] + i * p.dilation[1];
-    const int32_t x =
-        at.w * p.stride[2] - p.before[2] + (tap - i * p.kernel[2]) * p.dilation[2];
+    const int32_t x = at.w * p.stride[2] - p.before[2] + (tap - i * p.kernel[2]) * p.dilation[2];
     *offset = at.n * p.image_stride[0] + y * p.image_stride[3] + x * p.image_stride[4];
     return (uint32_t)y < (uint32_t)p.image_extent[1] && (uint32_t)x < (uint32_t)p.image_extent[2];
 }
@@ -134,8 +134,8 @@ WINDOW_FN void gather_weights(const cuda_convolving &p)
     if (i >= rows * channels)
         return;
     const int32_t channel = (int32_t)(i / rows), m = (int32_t)(i - channel * rows);
-    const int64_t from = (p.flip ? channel : m) * p.weight_stride[0] +
-                         (p.flip ? m : channel) * p.weight_stride[1];
+    const int64_t from =
+        (p.flip ? channel : m) * p.weight_stride[0] + (p.flip ? m : channel) * p.weight_stride[1];
     for (int32_t tap = 0; tap < taps; tap++) {
         const int32_t t = p.flip ? taps - 1 - tap : tap;
         const int32_t row = (int32_t)cuda_quotient((uint32_t)t, p.by_kernel[2]);
@@ -336,8 +336,8 @@ struct gather_terms {
         for (int j = 0; j < GATHER_K / 8; j++) {
             const int32_t t = term + piece * GATHER_K + j * 8;
             const gather_pixel at = gather_pixel_of(p, t < end ? t : 0);
-            const float *y = grid + at.n * p.grid_stride[0] + at.h * p.grid_stride[3] +
-                             at.w * p.grid_stride[4];
+            const float *y =
+                grid + at.n * p.grid_stride[0] + at.h * p.grid_stride[3] + at.w * p.grid_stride[4];
             mma_address left = to + ((k + 8 * j) * GATHER_LEFT + first) * 4;
 #pragma unroll
             for (int i = 0; i < EACH; i++) {
