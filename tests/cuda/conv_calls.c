@@ -244,7 +244,7 @@ static void diagonal_trial(trial *t, int turn)
 static void gathered_trial(trial *t, int turn)
 {
     const int kind = turn % 3 == 0 ? FORWARD : turn % 3 == 1 ? INPUT : WEIGHT;
-    const int layout = kind == WEIGHT || turn / 3 % 2 == 0 ? PLANES : BESIDE;
+    const int layout = turn / 3 % 2 == 0 ? PLANES : BESIDE;
     *t = (trial){.kind = kind, .lead = 1, .dtype = ND_F32, .n = 2, .bias = kind == FORWARD};
     t->co = kind == INPUT ? 32 + 16 * below(2) : turn % 6 == 3 ? 124 : 56 + 4 * below(3);
     t->ci = kind == INPUT ? 60 + below(5) : kind == WEIGHT ? 64 : 32 + 16 * below(2);

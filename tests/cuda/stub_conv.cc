@@ -57,7 +57,7 @@ const kernel kernels[] = {
                 EACH(conv_finish_image) EACH(conv_forward) EACH(conv_input) EACH(conv_weight)
                     EACH(conv_splits) EACH(short_gradient) EACH(grouped_windows) EACH(grouped_gradient)
                         EACH(diagonal_last) EACH(diagonal_planes)
-                        EACH(gathered_weights) EACH(gathered_planes) EACH(gathered_beside) EACH(gathered_terms)
+                        EACH(gathered_weights) EACH(gathered_planes) EACH(gathered_beside) EACH(gathered_terms) EACH(gathered_terms_beside)
                         EACH(depthwise_forward) EACH(depthwise_input) EACH(depthwise_three)
                             EACH(depthwise_three_two) EACH(depthwise_single)
                                 EACH(depthwise_single_input) EACH(planes_three) EACH(planes_any)

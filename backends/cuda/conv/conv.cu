@@ -187,4 +187,5 @@ enum { CUDA_IS_F32 = sizeof(T) == 4 };
 CONV_KERNEL(gathered_weights, gather_weights)
 CONV_GATHER_KERNEL(gathered_planes, gathered_windows<gather_planes>)
 CONV_GATHER_KERNEL(gathered_beside, gathered_windows<gather_beside>)
-CONV_GATHER_KERNEL(gathered_terms, gathered_gradient)
+CONV_GATHER_KERNEL(gathered_terms, gathered_gradient<gather_terms>)
+CONV_GATHER_KERNEL(gathered_terms_beside, gathered_gradient<gather_terms_beside>)

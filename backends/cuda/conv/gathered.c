@@ -51,12 +51,18 @@ static int spans_32_bits(const ndp_view *v)
     return last <= INT32_MAX;
 }
 
+/* Of the weight's gradient: channels of image and grid lie side by side, in vectors of four. */
+static int terms_are_beside(const conv_plan *q)
+{
+    return window_is_whole(q->image, 1, 4) && window_is_whole(q->grid, 1, 4) && q->co % 4 == 0;
+}
+
 /* Pixels of what is gathered lie side by side, or its channels do. */
 static int has_order(const conv_plan *q)
 {
     const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
     if (q->kind == CONV_WEIGHT)
-        return from->stride[4] == 1 && q->grid->stride[4] == 1;
+        return (from->stride[4] == 1 && q->grid->stride[4] == 1) || terms_are_beside(q);
     return from->stride[4] == 1 || (from->stride[1] == 1 && spans_32_bits(from));
 }
 
@@ -103,14 +109,20 @@ static int32_t whole_of(const ndp_view *to)
     return window_is_whole(to, 1, 4) && to->shape[1] % 4 == 0 ? CONV_WHOLE_CHANNELS : 0;
 }
 
+static int function_of(const conv_plan *q)
+{
+    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
+    if (q->kind == CONV_WEIGHT)
+        return terms_are_beside(q) ? CONV_GATHER_TERMS_BESIDE : CONV_GATHER_TERMS;
+    return from->stride[4] == 1 ? CONV_GATHER_PLANES : CONV_GATHER_BESIDE;
+}
+
 int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                                cuda_convolving *p)
 {
-    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
     const ndp_view *pixels = q->kind == CONV_INPUT ? q->image : q->grid;
     const int64_t rows = up(p->m, CONV_GATHER_ROWS) / CONV_GATHER_ROWS;
     const int64_t columns = up(p->n, CONV_GATHER_COLUMNS) / CONV_GATHER_COLUMNS;
-    const int beside = from->stride[4] != 1;
     int32_t status = NDP_OK;
     if (q->kind == CONV_INPUT)
         cuda_conv_turn_around(p);
@@ -124,21 +136,18 @@ int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_p
             cuda_launch(k, k->function[CONV_GATHER_WEIGHTS], s,
                         (uint32_t)((items + CONV_THREADS - 1) / CONV_THREADS), CONV_THREADS, 0, p);
     }
-    return status != NDP_OK ? status
-                            : cuda_launch_2d(k,
-                                             k->function[q->kind == CONV_WEIGHT ? CONV_GATHER_TERMS
-                                                         : beside               ? CONV_GATHER_BESIDE
-                                                                  : CONV_GATHER_PLANES],
-                                             s, (uint32_t)columns, (uint32_t)(rows * q->splits),
-                                             CONV_GATHER_THREADS, CONV_GATHER_BYTES, p);
+    if (status != NDP_OK)
+        return status;
+    return cuda_launch_2d(k, k->function[function_of(q)], s, (uint32_t)columns,
+                          (uint32_t)(rows * q->splits), CONV_GATHER_THREADS, CONV_GATHER_BYTES, p);
 }
 
 int32_t cuda_conv_gathered_make(cuda_kernel *k)
 {
-    static const char *const names[4] = {"gathered_weights", "gathered_planes", "gathered_beside",
-                                         "gathered_terms"};
+    static const char *const names[5] = {"gathered_weights", "gathered_planes", "gathered_beside",
+                                         "gathered_terms", "gathered_terms_beside"};
     int32_t status = NDP_OK;
-    for (int i = 0; i < 4 && status == NDP_OK; i++)
+    for (int i = 0; i < 5 && status == NDP_OK; i++)
         status =
             window_function(k, "conv", NDP_F32, names[i], &k->function[CONV_GATHER_WEIGHTS + i]);
     return status;

@@ -361,8 +361,60 @@ struct gather_terms {
     }
 };
 
+/* As gather_terms where channels lie side by side, in vectors of four: sixteen threads have the channels of a
+ * pixel, of every eighth pixel. */
+struct gather_terms_beside {
+    enum { APART = GATHER_THREADS / 16 };
+    const cuda_convolving &p;
+    int32_t term, end;
+    const float *grid, *image;
+    int32_t tap[2];
+    bool rows;
+
+    WINDOW_MEMBER gather_terms_beside(const cuda_convolving &params, int32_t m0, int32_t n0,
+                                      int32_t begin, int32_t to)
+        : p(params), term(begin + (int32_t)threadIdx.x / 16), end(to)
+    {
+        const int32_t four = (int32_t)threadIdx.x % 16 * 4;
+        grid = (const float *)p.grid + m0 + four;
+        image = (const float *)p.image + four;
+        rows = m0 + four < p.m;
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+            tap[h] = (int32_t)cuda_quotient((uint32_t)(n0 + h * GATHER_M), p.by_ci);
+        channel = n0 - tap[0] * p.ci;
+        next = n0 + GATHER_M - tap[1] * p.ci;
+    }
+    WINDOW_MEMBER void fetch(int32_t piece, mma_address to)
+    {
+        const int32_t k = (int32_t)threadIdx.x / 16, four = (int32_t)threadIdx.x % 16 * 4;
+#pragma unroll
+        for (int j = 0; j < GATHER_K / APART; j++) {
+            const int32_t t = term + piece * GATHER_K + j * APART;
+            const gather_pixel at = gather_pixel_of(p, t < end ? t : 0);
+            const bool there = t < end && rows;
+            mma_fetch(to + ((k + APART * j) * GATHER_LEFT + four) * 4,
+                      there ? grid + at.n * p.grid_stride[0] + at.h * p.grid_stride[3] +
+                                  at.w * p.grid_stride[4]
+                            : image,
+                      there);
+            const mma_address right =
+                to + (GATHER_K * GATHER_LEFT + (k + APART * j) * GATHER_RIGHT + four) * 4;
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                int64_t offset;
+                const bool inside = gather_meets(p, at, tap[h], &offset) && t < end &&
+                                    tap[h] < p.kernel[1] * p.kernel[2];
+                mma_fetch(right + h * GATHER_M * 4,
+                          image + (inside ? offset + (h ? next : channel) : 0), inside);
+            }
+        }
+    }
+    int32_t channel, next; /* the first of either tap */
+};
+
 /* blockIdx.y counts splits of the terms, and tiles of rows in each. */
-WINDOW_FN void gathered_gradient(const cuda_convolving &p)
+template <class L> WINDOW_FN void gathered_gradient(const cuda_convolving &p)
 {
     CONV_SHARED(memory);
     const int32_t split = (int32_t)cuda_quotient(blockIdx.y, p.tiles_m);
@@ -371,7 +423,7 @@ WINDOW_FN void gathered_gradient(const cuda_convolving &p)
     const int32_t begin = (int32_t)(split * p.part);
     const int32_t end = (int32_t)(begin + p.part < p.k ? begin + p.part : p.k);
     gather_sums sum = {};
-    gather_terms loader(p, m0, n0, begin, end);
+    L loader(p, m0, n0, begin, end);
     gather_all(loader, (float *)memory, (end - begin + GATHER_K - 1) / GATHER_K, sum);
     float *to = (float *)p.partial + split * p.m * p.n;
 #pragma unroll

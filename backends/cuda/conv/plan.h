@@ -35,7 +35,8 @@ enum {
     CONV_GATHER_WEIGHTS,
     CONV_GATHER_PLANES,
     CONV_GATHER_BESIDE,
-    CONV_GATHER_TERMS
+    CONV_GATHER_TERMS,
+    CONV_GATHER_TERMS_BESIDE
 };
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
