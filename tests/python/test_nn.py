@@ -174,11 +174,14 @@ def test_channels_last_of_16_bits(device, dtype):
             np.testing.assert_array_equal(host(nd.astype(got, nd.float64)), host(nd.astype(nd.astype(want, dtype), nd.float64)))
 
 
-@cases(*[(d, t, g) for d in DEVICES for t in ("float16", "bfloat16") for g in (4, 8, 16)])
+REAL = [d for d in DEVICES if not d.startswith("sim")]  # a device of the CPU's kernels shows nothing more
+
+
+@cases(*[(d, t, g) for d in REAL for t in ("float16", "bfloat16") for g in (4, 8, 16)])
 def test_groups_of_16_bits(device, dtype, size):
     """Groups of `size` channels, which tensor cores may compute, in planes and channels last; sums are exact, so results are float64's, rounded once."""
     rng = np.random.default_rng(13)
-    for n, c, extent, kernel, options in ((2, 64, (56, 56), (3, 3), dict(padding=1)), (1, 48, (13, 150), (3, 3), dict(padding=(1, 2))),
+    for n, c, extent, kernel, options in ((1, 64, (56, 56), (3, 3), dict(padding=1)), (1, 48, (13, 150), (3, 3), dict(padding=(1, 2))),
                                           (2, 32, (20, 24), (5, 3), dict(padding=2, dilation=(1, 2))), (3, 16, (9, 7), (2, 2), {}),
                                           (1, 64, (17, 40), (3, 3), dict(padding=1, stride=2))):
         x = from_numpy(rng.integers(-4, 5, (n, c, *extent)) / 4, device)
@@ -220,17 +223,19 @@ def within(got, want, sizes, terms):
     assert error.max() <= 1, error.max()
 
 
-# images (on a CPU fewer), channels, extent, results, kernel, stride: bench/conv.py's
+# images and channels (on a CPU fewer), extent, results, kernel, stride: bench/conv.py's
 LARGE = ((32, 64, 56, 64, 3, 1), (32, 512, 14, 512, 3, 1), (32, 128, 56, 128, 3, 2), (32, 3, 224, 64, 7, 2), (32, 256, 56, 512, 1, 2), (32, 256, 56, 64, 1, 1),
          (11, 96, 23, 80, 3, 1))
 
 
-@cases(*[(d, row, last) for d in DEVICES for row in LARGE for last in (False, True)])
+@cases(*[(d, row, last) for d in REAL for row in LARGE for last in (False, True)])
 def test_one_large_element(device, row, last):
     """One element a thousand times as large as others leaves the sums that it is no part of within their bound, whatever way a device takes: transforms
     would spread its rounding over them."""
     n, c, extent, o, kernel, stride = row
-    padding, n = kernel // 2, n if device.startswith("cuda") else 1
+    padding = kernel // 2
+    if not device.startswith("cuda"):
+        n, c, o = 1, min(c, 96), min(o, 96)
     rng = np.random.default_rng(14)
     x = rng.standard_normal((n, c, extent, extent)).astype("float32")
     w = rng.standard_normal((o, c, kernel, kernel)).astype("float32")
