@@ -211,7 +211,10 @@ static void short_trial(trial *t)
 static void diagonal_trial(trial *t, int turn)
 {
     static const int layouts[4] = {PLANES, BESIDE, PLANES, GAPS};
-    const int size = 4 << turn % 3, kind = turn / 3 % 2 ? INPUT : FORWARD;
+    const int size = turn % 8 == 5   ? 1
+                     : turn % 8 == 1 ? 2
+                                     : 4 << turn % 3,
+              kind = turn / 3 % 2 ? INPUT : FORWARD;
     const int layout = layouts[turn % 4], wide = turn % 4 == 2;
     *t = (trial){.kind = kind, .lead = 1, .dtype = ND_BF16, .n = 2, .bias = kind == FORWARD};
     t->co = t->ci = 16 * (1 + turn % 5);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of 16 bits in groups of 4, 8 or 16 channels, and their gradients for the image, by tensor cores:
+ * Convolutions of 16 bits in groups of up to 16 channels, and their gradients for the image, by tensor cores:
  * cuDNN's engines take two to four times as long as memory does, and those for groups of fewer than 8 channels
  * round sums on the way. Which tiles of windows a block has, and the launch. */
 #include "conv/plan.h"
 
-enum { MOST_WIDTH = 128, MOST_WINDOWS = 448, MOST_BYTES = 48 << 10, LEAST_CHANNELS = 4 };
+enum { MOST_WIDTH = 128, MOST_WINDOWS = 448, MOST_BYTES = 48 << 10, FEW_CHANNELS = 4 };
 
 typedef struct {
     int64_t tile[2], kept[2],
@@ -46,14 +46,27 @@ static geometry geometry_of(const conv_plan *q, const ndp_conv *c)
     }
 }
 
+static const ndp_view *from_of(const conv_plan *q)
+{
+    return q->kind == CONV_INPUT ? q->grid : q->image;
+}
+
+/* Groups of 4 channels and more in any order; of fewer, which have kernels of their own, by vectors of channels. */
+static int has_channels(const conv_plan *q)
+{
+    const int64_t channels = q->made->shape[1];
+    return q->ci == q->co && CONV_PIECE % q->ci == 0 && channels % CONV_PIECE == 0 &&
+           channels / CONV_PIECE <= UINT16_MAX &&
+           (q->ci >= FEW_CHANNELS ||
+            (window_is_whole(from_of(q), 1, 8) && q->made->stride[1] == 1));
+}
+
 int cuda_conv_is_diagonal(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
 {
     const ndp_conv *c = call->params;
-    const int64_t channels = q->made->shape[1];
     if (ndp_dtype_size(q->made->dtype) != 2 || dev->capability < 80 || q->kind == CONV_WEIGHT ||
-        c->groups < 2 || q->ci != q->co || q->ci < LEAST_CHANNELS || CONV_PIECE % q->ci != 0 ||
-        channels % CONV_PIECE != 0 || channels / CONV_PIECE > UINT16_MAX ||
-        !conv_has_two_axes(q, c) || ndp_view_size(q->image) == 0 || ndp_view_size(q->grid) == 0 ||
+        c->groups < 2 || !has_channels(q) || !conv_has_two_axes(q, c) ||
+        ndp_view_size(q->image) == 0 || ndp_view_size(q->grid) == 0 ||
         (q->kind == CONV_INPUT && (c->stride[1] != 1 || c->stride[2] != 1)))
         return 0;
     const geometry g = geometry_of(q, c);
@@ -64,7 +77,7 @@ int cuda_conv_is_diagonal(conv_plan *q, const ndp_call *call, const ndp_dev *dev
 /* How a block reads and writes: vectors along channels or pixels, where memory has them whole. */
 static int take_vectors(cuda_convolving *p, const conv_plan *q)
 {
-    const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image, *to = q->made;
+    const ndp_view *from = from_of(q), *to = q->made;
     const int last = to->stride[1] == 1;
     p->fours[0] = window_is_whole(from, 1, 8);
     p->fours[1] = window_is_whole(from, 4, 8) && from->shape[4] % 8 == 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of 16 bits in groups of 4, 8 or 16 channels, two axes of windows, by tensor cores: 16 channels of
+ * Convolutions of 16 bits in groups of up to 16 channels, two axes of windows, by tensor cores: 16 channels of
  * the image and the same 16 of the result are a piece, whose weights of one tap are a matrix of 16 by 16 that is
- * zero outside of the groups on its diagonal. Three quarters of the products are with these zeros, and are still
+ * zero outside of the groups on its diagonal. Most of the products are with these zeros, and are still
  * cheaper than a group's own. A block keeps the elements that a tile of windows meets in shared memory, the
  * channels of a piece side by side, in whatever order they lie in memory. */
 #ifndef NDOCK_CUDA_CONV_DIAGONAL_CUH
@@ -161,6 +161,37 @@ WINDOW_FN void diagonal_weights(const cuda_convolving &p, const diagonal_place &
     }
 }
 
+/* The result of window t and channel m of a piece by its group's terms alone: where an element of another group
+ * is not finite, its product with a zero is not either. */
+template <class T>
+static __device__ __noinline__ float diagonal_own(const cuda_convolving &p,
+                                                  const unsigned char *kept,
+                                                  const uint32_t *weights, int32_t t, int32_t m)
+{
+    const int32_t h = (int32_t)cuda_quotient((uint32_t)t, p.by_column), w = t - h * p.tile[1];
+    const int32_t group = (int32_t)cuda_quotient((uint32_t)m, p.by_ci) * p.ci;
+    float sum = 0;
+    for (int32_t i = 0; i < p.kernel[1]; i++)
+        for (int32_t j = 0; j < p.kernel[2]; j++, weights += DIAGONAL_WORDS) {
+            const int32_t pixel = (h * p.stride[1] + i * p.dilation[1]) * p.kept[1] +
+                                  w * p.stride[2] + j * p.dilation[2];
+            for (int32_t k = group; k < group + p.ci; k++) {
+                const T *x = (const T *)(kept + diagonal_at(pixel, k / 8)) + k % 8;
+                const T *share =
+                    (const T *)(weights + (m % 8 * 4 + k % 8 / 2) * 4 + m / 8 + k / 8 * 2) + k % 2;
+                sum = neural_fma(neural_widen(*share), neural_widen(*x), sum);
+            }
+        }
+    return sum;
+}
+
+/* A piece's elements and weights, as shared memory has them. */
+typedef struct {
+    const unsigned char *kept;
+    const uint32_t *weights;
+    int32_t channel;
+} diagonal_operands;
+
 typedef float diagonal_sums[DIAGONAL_GROUPS][2][4];
 
 /* What a warp has of a tile: its first window, and of each 16 the place of the lane's own first element. */
@@ -212,13 +243,19 @@ WINDOW_FN void diagonal_sum(const cuda_convolving &p, mma_address kept, const ui
 
 /* Four results of window t from a channel on (LAST), or of a channel from window t on. */
 template <class T, bool LAST>
-WINDOW_FN void diagonal_put_four(const cuda_convolving &p, const diagonal_place &o, int32_t windows,
-                                 int32_t t, int32_t channel, float (&x)[4])
+WINDOW_FN void diagonal_put_four(const cuda_convolving &p, const diagonal_place &o,
+                                 const diagonal_operands &of, int32_t windows, int32_t t, int32_t m,
+                                 float (&x)[4])
 {
+    const int32_t channel = of.channel + m;
     const int64_t step = LAST ? p.grid_stride[1] : p.grid_stride[4];
 #pragma unroll
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 4; k++) {
+        const int32_t window = t + (LAST ? 0 : k);
+        if (!(x[k] - x[k] == 0) && window < windows)
+            x[k] = diagonal_own<T>(p, of.kept, of.weights, window, m + (LAST ? k : 0));
         x[k] = conv_finished<T>(p, x[k], channel + (LAST ? k : 0));
+    }
     for (int k = 0; k < (LAST || p.whole ? 1 : 4); k++, t++) {
         const int32_t row = (int32_t)cuda_quotient((uint32_t)t, p.by_column);
         const int32_t h = o.at.h + row, w = o.at.w + t - row * p.tile[1];
@@ -238,8 +275,9 @@ WINDOW_FN void diagonal_put_four(const cuda_convolving &p, const diagonal_place 
 
 /* Neighbours exchange halves, so that each has four results side by side. */
 template <class T, bool LAST>
-WINDOW_FN void diagonal_save(const cuda_convolving &p, const diagonal_place &o, int32_t channel,
-                             const diagonal_windows &w, diagonal_sums &sum)
+WINDOW_FN void diagonal_save(const cuda_convolving &p, const diagonal_place &o,
+                             const diagonal_operands &of, const diagonal_windows &w,
+                             diagonal_sums &sum)
 {
     const int32_t lane = (int32_t)threadIdx.x % 32;
     const bool odd = lane % 2;
@@ -254,8 +292,8 @@ WINDOW_FN void diagonal_save(const cuda_convolving &p, const diagonal_place &o, 
             float x[4] = {odd ? other[0] : left[0], odd ? other[1] : left[1],
                           odd ? right[0] : other[0], odd ? right[1] : other[1]};
             const int32_t row = lane / 4 + 8 * i;
-            diagonal_put_four<T, LAST>(p, o, w.windows, w.first + a * 16 + (LAST ? row : from),
-                                       channel + (LAST ? from : row), x);
+            diagonal_put_four<T, LAST>(p, o, of, w.windows, w.first + a * 16 + (LAST ? row : from),
+                                       LAST ? from : row, x);
         }
 }
 
@@ -279,10 +317,12 @@ template <class T, bool LAST> WINDOW_FN void diagonal_tile(const cuda_convolving
         const int32_t piece = i & (p.pieces - 1), at = i >> (p.pieces - 1);
         const diagonal_windows w = diagonal_windows_of(p, at * DIAGONAL_PIXELS);
         diagonal_sums sum = {};
-        diagonal_sum<T, LAST>(
-            p, mma_address_of(memory) + diagonal_piece(p, piece),
-            weights + piece * taps * DIAGONAL_WORDS + (int32_t)threadIdx.x % 32 * 4, w, sum);
-        diagonal_save<T, LAST>(p, o, o.channel + piece * CONV_PIECE, w, sum);
+        const diagonal_operands of = {memory + diagonal_piece(p, piece),
+                                      weights + piece * taps * DIAGONAL_WORDS,
+                                      o.channel + piece * CONV_PIECE};
+        diagonal_sum<T, LAST>(p, mma_address_of(of.kept),
+                              of.weights + (int32_t)threadIdx.x % 32 * 4, w, sum);
+        diagonal_save<T, LAST>(p, o, of, w, sum);
     }
 }
 
