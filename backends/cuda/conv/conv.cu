@@ -170,8 +170,15 @@ CONV_KERNEL(conv_weight, multiply<CONV_WEIGHT>)
 CONV_KERNEL(conv_splits, add_splits)
 CONV_KERNEL(grouped_windows, grouped_windows<T, C>)
 CONV_KERNEL(grouped_gradient, grouped_gradient<T, C>)
-CONV_KERNEL(diagonal_last, diagonal_windows_by_cores<T, true>)
-CONV_KERNEL(diagonal_planes, diagonal_windows_by_cores<T, false>)
+/* As many blocks of a processor as their shared memory allows. */
+#define CONV_DIAGONAL_KERNEL(name, ...)                                              \
+    extern "C" __global__ void __launch_bounds__(CONV_THREADS, CONV_DIAGONAL_BLOCKS) \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                 \
+    {                                                                                \
+        __VA_ARGS__(p);                                                              \
+    }
+CONV_DIAGONAL_KERNEL(diagonal_last, diagonal_windows_by_cores<T, true>)
+CONV_DIAGONAL_KERNEL(diagonal_planes, diagonal_windows_by_cores<T, false>)
 /* Of f32 alone: others have better ways. */
 CONV_KERNEL(short_gradient,
             short_gradient<T, C, sizeof(T) == 4 ? CONV_SHORT_COLUMNS / SHORT_LANES : 1>)

@@ -17,8 +17,9 @@ enum { CONV_SHORT_ROWS = 64, CONV_SHORT_COLUMNS = 160 };
 enum { CONV_MADE = 8 }; /* channels that a thread sums, of groups of some */
 enum {
     CONV_PIECE = 16,
-    CONV_PIECES = 2
-}; /* channels that tensor cores take of groups at once; of a block */
+    CONV_PIECES = 2,
+    CONV_DIAGONAL_BLOCKS = 4 /* of a processor */
+};                           /* channels that tensor cores take of groups at once; of a block */
 /* Products of f32 that gather elements as they go: a block's rows, columns and terms at once, how many pieces are
  * under way, its shared memory with a table of places for two taps, and how results are written. */
 enum {

@@ -130,43 +130,46 @@ WINDOW_FN void diagonal_keep_any(const cuda_convolving &p, const diagonal_place 
     }
 }
 
-/* The weight that takes channel k of a piece to channel m of its result, by one tap; flip: of the gradient for
- * the image, whose taps are counted from the last. */
-WINDOW_FN uint32_t diagonal_weight(const cuda_convolving &p, int32_t channel, int32_t tap,
-                                   int32_t m, int32_t k)
+/* Where the weight lies that takes channel k of a piece to channel m of its result, by the first tap; INT64_MIN:
+ * they are of different groups. */
+WINDOW_FN int64_t diagonal_weight_at(const cuda_convolving &p, int32_t channel, int32_t m,
+                                     int32_t k)
 {
-    const int32_t size = p.ci, group = (int32_t)cuda_quotient((uint32_t)m, p.by_ci) * size;
-    if (k < group || k >= group + size)
-        return 0;
-    const int32_t from = p.flip ? p.kernel[1] * p.kernel[2] - 1 - tap : tap;
-    const int32_t row = (int32_t)cuda_quotient((uint32_t)from, p.by_kernel[2]);
+    const int32_t group = (int32_t)cuda_quotient((uint32_t)m, p.by_ci) * p.ci;
     const int32_t o = channel + (p.flip ? k : m), c = (p.flip ? m : k) - group;
-    return (
-        (const uint16_t *)
-            p.weight)[o * p.weight_stride[0] + c * p.weight_stride[1] + row * p.weight_stride[3] +
-                      (from - row * p.kernel[2]) * p.weight_stride[4]];
+    return k < group || k >= group + p.ci ? INT64_MIN
+                                          : o * p.weight_stride[0] + c * p.weight_stride[1];
 }
 
-/* Weights as [piece][tap][lane][4]: what a lane has of the left operand of a product (PTX ISA). */
+/* Weights as [piece][tap][lane][4]: what a lane has of the left operand of a product (PTX ISA). A thread has the
+ * same two channels of every other tap; flip: of the gradient for the image, whose taps are counted from the last. */
 WINDOW_FN void diagonal_weights(const cuda_convolving &p, const diagonal_place &o, uint32_t *kept)
 {
-    const int32_t taps = p.kernel[1] * p.kernel[2], all = p.pieces * taps * DIAGONAL_WORDS;
-    for (int32_t i = (int32_t)threadIdx.x; i < all; i += (int32_t)blockDim.x) {
-        const int32_t rest = i / DIAGONAL_WORDS, lane = i % DIAGONAL_WORDS / 4;
-        const int32_t piece = rest >= taps, tap = rest - piece * taps;
-        const int32_t channel = o.channel + piece * CONV_PIECE;
-        const int32_t m = lane / 4 + i % 2 * 8, k = lane % 4 * 2 + i % 4 / 2 * 8;
-        kept[i] = diagonal_weight(p, channel, tap, m, k) |
-                  diagonal_weight(p, channel, tap, m, k + 1) << 16;
+    const int32_t taps = p.kernel[1] * p.kernel[2], word = (int32_t)threadIdx.x % DIAGONAL_WORDS;
+    const int32_t lane = word / 4, m = lane / 4 + word % 2 * 8, k = lane % 4 * 2 + word % 4 / 2 * 8;
+    const uint16_t *weight = (const uint16_t *)p.weight;
+    const int64_t first = diagonal_weight_at(p, o.channel, m, k),
+                  second = diagonal_weight_at(p, o.channel, m, k + 1);
+    const int64_t apart = CONV_PIECE * p.weight_stride[0];
+#pragma unroll 4
+    for (int32_t i = (int32_t)threadIdx.x / DIAGONAL_WORDS; i < p.pieces * taps;
+         i += CONV_THREADS / DIAGONAL_WORDS) {
+        const int32_t piece = i >= taps, tap = i - piece * taps;
+        const int32_t from = p.flip ? taps - 1 - tap : tap;
+        const int32_t row = (int32_t)cuda_quotient((uint32_t)from, p.by_kernel[2]);
+        const int64_t at = piece * apart + row * p.weight_stride[3] +
+                           (from - row * p.kernel[2]) * p.weight_stride[4];
+        const uint32_t low = first == INT64_MIN ? 0 : weight[first + at];
+        const uint32_t high = second == INT64_MIN ? 0 : weight[second + at];
+        kept[i * DIAGONAL_WORDS + word] = low | high << 16;
     }
 }
 
 /* The result of window t and channel m of a piece by its group's terms alone: where an element of another group
  * is not finite, its product with a zero is not either. */
 template <class T>
-static __device__ __noinline__ float diagonal_own(const cuda_convolving &p,
-                                                  const unsigned char *kept,
-                                                  const uint32_t *weights, int32_t t, int32_t m)
+WINDOW_FN float diagonal_own(const cuda_convolving &p, const unsigned char *kept,
+                             const uint32_t *weights, int32_t t, int32_t m)
 {
     const int32_t h = (int32_t)cuda_quotient((uint32_t)t, p.by_column), w = t - h * p.tile[1];
     const int32_t group = (int32_t)cuda_quotient((uint32_t)m, p.by_ci) * p.ci;
@@ -241,35 +244,61 @@ WINDOW_FN void diagonal_sum(const cuda_convolving &p, mma_address kept, const ui
         }
 }
 
+/* Where a result of a tile lies; NULL: it is outside. */
+template <class T>
+WINDOW_FN T *diagonal_result(const cuda_convolving &p, const diagonal_place &o, int32_t windows,
+                             int32_t t, int32_t channel)
+{
+    const int32_t row = (int32_t)cuda_quotient((uint32_t)t, p.by_column);
+    const int32_t h = o.at.h + row, w = o.at.w + t - row * p.tile[1];
+    if (t >= windows || h >= p.grid_extent[1] || w >= p.grid_extent[2])
+        return nullptr;
+    return (T *)p.grid + o.at.n * p.grid_stride[0] + channel * p.grid_stride[1] +
+           h * p.grid_stride[3] + w * p.grid_stride[4];
+}
+
 /* Four results of window t from a channel on (LAST), or of a channel from window t on. */
 template <class T, bool LAST>
-WINDOW_FN void diagonal_put_four(const cuda_convolving &p, const diagonal_place &o,
-                                 const diagonal_operands &of, int32_t windows, int32_t t, int32_t m,
-                                 float (&x)[4])
+WINDOW_FN void diagonal_put_four(const cuda_convolving &p, const diagonal_place &o, int32_t windows,
+                                 int32_t t, int32_t channel, float (&x)[4])
 {
-    const int32_t channel = of.channel + m;
-    const int64_t step = LAST ? p.grid_stride[1] : p.grid_stride[4];
+    if (p.bias)
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-        const int32_t window = t + (LAST ? 0 : k);
-        if (!(x[k] - x[k] == 0) && window < windows)
-            x[k] = diagonal_own<T>(p, of.kept, of.weights, window, m + (LAST ? k : 0));
-        x[k] = conv_finished<T>(p, x[k], channel + (LAST ? k : 0));
+        for (int k = 0; k < 4; k++)
+            x[k] += neural_widen(((const T *)p.bias)[(channel + (LAST ? k : 0)) * p.bias_stride]);
+    if (p.epilogue)
+        conv_activate_four(p.epilogue, x);
+    if (!LAST && !p.whole) {
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (T *to = diagonal_result<T>(p, o, windows, t + k, channel))
+                neural_narrow(to, x[k]);
+        return;
     }
-    for (int k = 0; k < (LAST || p.whole ? 1 : 4); k++, t++) {
-        const int32_t row = (int32_t)cuda_quotient((uint32_t)t, p.by_column);
-        const int32_t h = o.at.h + row, w = o.at.w + t - row * p.tile[1];
-        if (t >= windows || h >= p.grid_extent[1] || w >= p.grid_extent[2])
-            continue;
-        T *to = (T *)p.grid + o.at.n * p.grid_stride[0] + channel * p.grid_stride[1] +
-                h * p.grid_stride[3] + w * p.grid_stride[4];
-        if (p.whole)
-            neural_store<T, 4>(to, 0, x);
-        else if (LAST)
-            for (int c = 0; c < 4; c++)
-                neural_narrow(to + c * step, x[c]);
-        else
-            neural_narrow(to, k == 0 ? x[0] : k == 1 ? x[1] : k == 2 ? x[2] : x[3]);
+    T *to = diagonal_result<T>(p, o, windows, t, channel);
+    if (to && p.whole)
+        neural_store<T, 4>(to, 0, x);
+    else if (to)
+#pragma unroll
+        for (int c = 0; c < 4; c++)
+            neural_narrow(to + c * p.grid_stride[1], x[c]);
+}
+
+/* The results of a lane that are not finite once more, by their groups' terms alone. */
+template <class T, bool LAST>
+static __device__ __noinline__ void diagonal_again(const cuda_convolving &p,
+                                                   const diagonal_place &o,
+                                                   const diagonal_operands &of, int32_t first)
+{
+    const int32_t lane = (int32_t)threadIdx.x % 32, windows = p.tile[0] * p.tile[1];
+    for (int32_t e = 0; e < DIAGONAL_GROUPS * 8; e++) {
+        const int32_t row = lane / 4 + e / 4 % 2 * 8;
+        const int32_t column = lane % 2 * 8 + lane % 4 / 2 * 4 + e % 4;
+        const int32_t t = first + e / 8 * 16 + (LAST ? row : column), m = LAST ? column : row;
+        T *to = diagonal_result<T>(p, o, windows, t, of.channel + m);
+        if (to)
+            neural_narrow(to, conv_finished<T>(p, diagonal_own<T>(p, of.kept, of.weights, t, m),
+                                               of.channel + m));
     }
 }
 
@@ -282,6 +311,7 @@ WINDOW_FN void diagonal_save(const cuda_convolving &p, const diagonal_place &o,
     const int32_t lane = (int32_t)threadIdx.x % 32;
     const bool odd = lane % 2;
     const int32_t from = odd * 8 + lane % 4 / 2 * 4;
+    float finite = 0;
 #pragma unroll
     for (int a = 0; a < DIAGONAL_GROUPS; a++)
 #pragma unroll
@@ -292,9 +322,12 @@ WINDOW_FN void diagonal_save(const cuda_convolving &p, const diagonal_place &o,
             float x[4] = {odd ? other[0] : left[0], odd ? other[1] : left[1],
                           odd ? right[0] : other[0], odd ? right[1] : other[1]};
             const int32_t row = lane / 4 + 8 * i;
-            diagonal_put_four<T, LAST>(p, o, of, w.windows, w.first + a * 16 + (LAST ? row : from),
-                                       LAST ? from : row, x);
+            finite += (x[0] - x[0]) + (x[1] - x[1]) + (x[2] - x[2]) + (x[3] - x[3]);
+            diagonal_put_four<T, LAST>(p, o, w.windows, w.first + a * 16 + (LAST ? row : from),
+                                       of.channel + (LAST ? from : row), x);
         }
+    if (finite != 0)
+        diagonal_again<T, LAST>(p, o, of, w.first);
 }
 
 template <class T, bool LAST> WINDOW_FN void diagonal_tile(const cuda_convolving &p)

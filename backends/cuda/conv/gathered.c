@@ -4,7 +4,12 @@
  * multipliers do. Which calls, how many parts the weight's gradient has, and the launch. */
 #include "conv/plan.h"
 
-enum { FEWEST_CHANNELS = 32, ROUNDS = 3 /* of blocks for each processor */, MORE_SPLITS = 64 };
+enum {
+    FEWEST_CHANNELS = 32,
+    MOST_ROWS = 128,
+    ROUNDS = 3 /* of blocks for each processor */,
+    MORE_SPLITS = 64
+};
 
 static int64_t up(int64_t n, int64_t to)
 {
@@ -66,12 +71,14 @@ static int has_order(const conv_plan *q)
     return from->stride[4] == 1 || (from->stride[1] == 1 && spans_32_bits(from));
 }
 
+/* Products of many rows are faster from windows in memory (unfolded.c), but not those for the image in planes. */
 static int has_channels(const conv_plan *q)
 {
     const int64_t from = q->kind == CONV_INPUT ? q->co : q->ci, rows = rows_of(q);
     const int64_t depth = q->kind == CONV_WEIGHT ? CONV_GATHER_ROWS : CONV_GATHER_DEPTH;
     return from >= FEWEST_CHANNELS && from % depth == 0 &&
-           up(rows, CONV_GATHER_ROWS) * 4 <= rows * 5;
+           up(rows, CONV_GATHER_ROWS) * 4 <= rows * 5 &&
+           (rows <= MOST_ROWS || (q->kind == CONV_INPUT && q->grid->stride[4] == 1));
 }
 
 int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
@@ -82,8 +89,7 @@ int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev
     if (q->made->dtype != NDP_F32 || call->mode & NDP_MODE_FAST_MATH || c->groups != 1 ||
         dev->capability < 80 || !conv_has_two_axes(q, c) || ndp_view_size(q->image) == 0 ||
         pixels == 0 || pixels > INT32_MAX ||
-        q->image->shape[0] * conv_plane(q->image) > INT32_MAX ||
-        (conv_plane(q->weight) == 1 && (!steps || q->kind == CONV_WEIGHT)) ||
+        q->image->shape[0] * conv_plane(q->image) > INT32_MAX || conv_plane(q->weight) == 1 ||
         (q->kind == CONV_INPUT && steps) || !has_channels(q) || !has_order(q))
         return 0;
     if (q->kind == CONV_WEIGHT) {

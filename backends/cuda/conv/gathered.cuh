@@ -18,7 +18,8 @@ enum {
     GATHER_LEFT = GATHER_M + 4,
     GATHER_RIGHT = GATHER_N + 4,
     GATHER_STAGE = GATHER_K * (GATHER_LEFT + GATHER_RIGHT),
-    GATHER_EACH = 8 /* rows and columns of a thread */
+    GATHER_EACH = 8,    /* rows and columns of a thread */
+    GATHER_UNROLLED = 8 /* terms, an even number */
 };
 
 #define WINDOW_MEMBER __device__ __forceinline__
@@ -55,22 +56,27 @@ WINDOW_FN void gather_take(const float *left, const float *right, int k, float (
     }
 }
 
-/* The terms of a piece; those of the next term are loaded while one is summed. */
+/* The terms of a piece; those of the next term are loaded while one is summed, after the last one in vain. The code
+ * of a few terms stays where instructions are fetched from at once. */
 WINDOW_FN void gather_multiply(const float *stage, gather_sums &sum)
 {
     const float *left = stage + gather_row(),
                 *right = stage + GATHER_K * GATHER_LEFT + gather_column();
     float a[2][GATHER_EACH], b[2][GATHER_EACH];
     gather_take(left, right, 0, a[0], b[0]);
+#pragma unroll 1
+    for (int k = 0; k < GATHER_K; k += GATHER_UNROLLED) {
 #pragma unroll
-    for (int k = 0; k < GATHER_K; k++) {
-        if (k + 1 < GATHER_K)
-            gather_take(left, right, k + 1, a[(k + 1) % 2], b[(k + 1) % 2]);
+        for (int u = 0; u < GATHER_UNROLLED; u++) {
+            gather_take(left, right, u + 1, a[(u + 1) % 2], b[(u + 1) % 2]);
 #pragma unroll
-        for (int i = 0; i < GATHER_EACH; i++)
+            for (int i = 0; i < GATHER_EACH; i++)
 #pragma unroll
-            for (int j = 0; j < GATHER_EACH; j++)
-                sum[i][j] = neural_fma(a[k % 2][i], b[k % 2][j], sum[i][j]);
+                for (int j = 0; j < GATHER_EACH; j++)
+                    sum[i][j] = neural_fma(a[u % 2][i], b[u % 2][j], sum[i][j]);
+        }
+        left += GATHER_UNROLLED * GATHER_LEFT;
+        right += GATHER_UNROLLED * GATHER_RIGHT;
     }
 }
 
@@ -260,11 +266,15 @@ WINDOW_FN void gather_save(const cuda_convolving &p, int32_t m, int32_t n, float
                     m * p.grid_stride[1];
     }
 #pragma unroll
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
+        const float bias =
+            p.bias && m + i < p.m ? ((const float *)p.bias)[(m + i) * p.bias_stride] : 0;
 #pragma unroll
         for (int j = 0; j < 4; j++)
-            if (m + i < p.m)
-                x[i][j] = conv_finished<float>(p, x[i][j], m + i);
+            x[i][j] = p.bias ? x[i][j] + bias : x[i][j];
+        if (p.epilogue)
+            conv_activate_four(p.epilogue, x[i]);
+    }
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         if (p.whole == CONV_WHOLE_PIXELS) {
