@@ -42,7 +42,7 @@ WINDOW_FN diagonal_place diagonal_place_of(const cuda_convolving &p)
             at.n * p.image_stride[0] + channel * p.image_stride[1]};
 }
 
-/* From memory that has eight channels as a vector: a warp takes a row. */
+/* From memory that has eight channels as a vector: a warp takes a row, whose elements arrive by mma_wait(). */
 template <class T>
 WINDOW_FN void diagonal_keep_beside(const cuda_convolving &p, const diagonal_place &o,
                                     const unsigned char *kept)
@@ -63,7 +63,6 @@ WINDOW_FN void diagonal_keep_beside(const cuda_convolving &p, const diagonal_pla
         }
     }
     mma_commit();
-    mma_wait<0>();
 }
 
 /* Two channels of a pixel. */
@@ -342,6 +341,7 @@ template <class T, bool LAST> WINDOW_FN void diagonal_tile(const cuda_convolving
     else
         diagonal_keep_any<T>(p, o, memory);
     diagonal_weights(p, o, weights);
+    mma_wait<0>();
     __syncthreads();
     const int32_t warps = (int32_t)blockDim.x / 32, taps = p.kernel[1] * p.kernel[2];
     const int32_t windows = p.tile[0] * p.tile[1];
