@@ -197,14 +197,14 @@ static int look(void)
     return 0;
 }
 
-static void check(const char *what, const char *gradients)
+static void check(const char *what, const char *and_gradients)
 {
     char all[2][40];
     snprintf(all[0], sizeof all[0], "close: %d\n", trials());
     snprintf(all[1], sizeof all[1], "gradients: %d\n", trials());
     if (!has_text(answer, all[0], what))
         diag("%s", answer);
-    if (!has_text(answer, all[1], gradients))
+    if (!has_text(answer, all[1], and_gradients))
         diag("%s", answer);
 }
 
