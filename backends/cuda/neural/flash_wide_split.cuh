@@ -22,7 +22,6 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
         TILE = SLABS * SLAB, /* bytes of 64 rows */
         STAGES = 2,
         GROUPS = 2,
-        HANDERS = KEYS ? 4 : (int)WGMMA_THREADS,
         HANDED = STEP * STEP * 6,   /* weights in f32, slopes as left operands */
         COLUMNS = KEYS ? D : D / 2, /* of a result that a warpgroup has */
         SUMS = 2 * STEP * 4         /* logsumexp and delta of a step's queries */
@@ -75,9 +74,9 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
     {
         if (threadIdx.x == 0)
             for (int i = 0; i < GATES; i++)
-                wgmma_gate_set(gates + (mma_address)(i * 8), i < STEP_FREE      ? (int)WGMMA_THREADS
-                                                             : i < WEIGHTS_FULL ? GROUPS * 4
-                                                                                : (int)HANDERS);
+                wgmma_gate_set(gates + (mma_address)(i * 8), i < STEP_FREE || i >= WEIGHTS_FULL
+                                                                 ? (int)WGMMA_THREADS
+                                                                 : GROUPS * 4);
         __syncthreads();
     }
 
@@ -133,13 +132,12 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
         wide_multiply<T, D, STEP>(s[0], wgmma_operand(own + (mma_address)(group * TILE), 0), SLAB,
                                   wgmma_operand(stage(i, group), 0), SLAB);
     }
-    /* What one warpgroup wrote, or read, before it hands over, the other one may read, or write, when it has taken. */
+    /* What one warpgroup wrote, or read, before it hands over, the other one may read, or write, when it has taken.
+     * All threads arrive: racecheck orders what each did by its own arrival alone, and reports hazards where one arrives
+     * for its warp after __syncwarp(), or where bar.arrive meets bar.sync. */
     __device__ __forceinline__ void hand(int which) const
     {
-        if (HANDERS == 4)
-            __syncwarp();
-        if (HANDERS > 4 || base::lane == 0)
-            wgmma_gate_arrive(gates + (mma_address)(which * 8));
+        wgmma_gate_arrive(gates + (mma_address)(which * 8));
     }
     __device__ __forceinline__ void take(int which, int step) const
     {

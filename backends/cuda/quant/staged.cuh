@@ -25,9 +25,8 @@ template <typename F, bool EVEN> struct staged : staged_alike {
     static __device__ __forceinline__ int over(int, int, int) { return 0; }
 };
 
-/* Blocks of 110 and 210 bytes lie apart, each from the 16 bytes on in which it begins, which two may share. Of blocks
- * of 110 bytes, eight are 55 times 16; they are copied by eight lanes each, from 112*i - 16, or 16 bytes later, where a
- * block begins there. */
+/* Blocks of 110 bytes lie apart, each from the 16 bytes on in which it begins, which two may share. Eight of them are 55
+ * times 16; they are copied by eight lanes each, from 112*i - 16, or 16 bytes later, where a block begins there. */
 struct staged_q3 {
     static constexpr int each = 1, once = 16 * 110, copies = 4;
     static __device__ __forceinline__ int source(int lane)
@@ -71,28 +70,6 @@ template <> struct staged<format_q3_K, true> : staged_q3 {
     static __device__ __forceinline__ constexpr int target_step(int k) { return place(4 * k); }
     static __device__ __forceinline__ int beside(int lane) { return lane < 8 ? 16 : 0; }
 };
-/* Sixteen lanes, of which two rest, copy a block of 210 bytes from 208*i, or 16 bytes later; even and odd blocks lie
- * together. */
-template <bool EVEN> struct staged<format_q6_K, EVEN> : staged_alike {
-    static constexpr int each = 1, once = 8 * 210, odd = 4 * 224 + 32, room = odd + 4 * 224 + 16,
-                         copies = 4;
-    static __device__ __forceinline__ int at(int i) { return i / 2 * 224 + i % 2 * odd + i * 2; }
-    static __device__ __forceinline__ int source(int lane)
-    {
-        return lane % 16 < 14 ? lane / 16 * 208 + lane % 16 * 16 : 2 * once;
-    }
-    static __device__ __forceinline__ int target(int lane)
-    {
-        return lane / 16 * odd + lane % 16 * 16;
-    }
-    static __device__ __forceinline__ constexpr int source_step(int k) { return 416 * k; }
-    static __device__ __forceinline__ constexpr int target_step(int k) { return 224 * k; }
-    static __device__ __forceinline__ int over(int lane, int k, int phase)
-    {
-        return lane / 16 * 2 + phase + k * 4 & 16;
-    }
-};
-
 /* Where the rows of a pair begin; of an odd number of rows, the last is a pair with itself. */
 template <bool EVEN> struct few_pair {
     const unsigned char *from; /* a multiple of 16 */
