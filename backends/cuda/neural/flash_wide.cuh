@@ -173,14 +173,24 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         weigh<true>(0, down);
         wide_pack<T, KEYS>(weight, x[0]);
     }
+    /* The first group's turn, which is the last one's to give, even while that has not ended the tile before. */
+    __device__ __forceinline__ void begin_turns() const
+    {
+        if (group + 1 == GROUPS)
+            wgmma_turn_give<2 * WGMMA_THREADS>(1);
+    }
+    __device__ __forceinline__ void end_turns() const
+    {
+        if (group == 0)
+            take_turn();
+    }
     __device__ __forceinline__ void take_turn() const
     {
         wgmma_turn_wait<2 * WGMMA_THREADS>(1 + group);
     }
-    __device__ __forceinline__ void end_turn(int i) const
+    __device__ __forceinline__ void end_turn() const
     {
-        if (i + 1 < steps || group + 1 < GROUPS)
-            wgmma_turn_give<2 * WGMMA_THREADS>(group + 1 < GROUPS ? 2 + group : 1);
+        wgmma_turn_give<2 * WGMMA_THREADS>(group + 1 < GROUPS ? 2 + group : 1);
     }
     /* Scores of a step, while the values of the one before are added. */
     template <bool EDGE> __device__ __forceinline__ void step(int i)
@@ -194,7 +204,7 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         multiply_keys(i);
         await(VALUES_FULL, i - 1);
         add_values(i - 1);
-        end_turn(i);
+        end_turn();
         wgmma_wait<1>();
         wgmma_settle(x[0]);
         free(KEYS_FREE, i);
@@ -224,7 +234,7 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             await(KEYS_FULL, i);
             if (i > 0) {
                 take_turn();
-                end_turn(i);
+                end_turn();
             }
             free(KEYS_FREE, i);
             await(VALUES_FULL, i);
@@ -238,8 +248,6 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
                   seen = top < p.rows ? base::seen_by(bottom) : 0;
         clear = base::seen_by(top);
         mine = steps_to(seen < base::to ? seen : base::to);
-        if (group + 1 == GROUPS && steps > 1)
-            wgmma_turn_give<2 * WGMMA_THREADS>(1);
         if (mine > 0) {
             int i = 1;
             begin();
@@ -300,7 +308,9 @@ template <class WIDE> struct flash_wide_tiles {
             copy(p);
         } else {
             wgmma_take_registers<WIDE::GROUP_COUNT == 3 ? 160 : 232>();
+            w.begin_turns();
             multiply(p);
+            w.end_turns();
         }
     }
 };
