@@ -9,7 +9,7 @@ enum { CUDA_PROGRAM_FLAT, CUDA_PROGRAM_STRIDED, CUDA_PROGRAM_ROWS };
 
 /* Code, loaded when it is first called. */
 typedef struct {
-    char *source;
+    char *source, *ptx; /* ptx: sooner made to code where it is there, to the same bits */
     CUmodule module;
     CUfunction function;
     atomic_uint epoch; /* of the device when the function was found; 0: not yet */

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "host/nvrtc.h"
+#include "host/assemble.h"
 #include "program/kernel.h"
+#include "program/ptx.h"
 #include "program/text.h"
 
 static const char options[] = "--std=c++17 --fmad=false --device-as-default-execution-space";
@@ -37,20 +38,40 @@ static int shorten(const char *source, const char **text, char **room)
     return fewer;
 }
 
-/* From source to the function on the device as it is open now; under the lock. */
-static int32_t load(const cuda_program_kernel *k, cuda_program_code *c)
+static int32_t compile_source(const cuda_program_kernel *k, const cuda_program_code *c,
+                              cuda_nvrtc_code *code)
 {
     const cuda_texts *texts = cuda_program_texts();
-    cuda_nvrtc_code code;
-    cuda_scope scope;
-    unsigned epoch = atomic_load(&k->dev->epoch);
     const cuda_nvrtc_headers headers = {.n = texts->n,
                                         .text = texts->text,
                                         .name = texts->name,
                                         .shorten = shorten,
                                         .simple = k->how != CUDA_PROGRAM_ROWS};
-    int32_t status =
-        cuda_nvrtc_compile_with(k->dev, "expression", c->source, options, &headers, &code);
+    return cuda_nvrtc_compile_with(k->dev, "expression", c->source, options, &headers, code);
+}
+
+/* What the driver does not assemble, an old one for instance, is compiled. */
+static int32_t make_code(const cuda_program_kernel *k, cuda_program_code *c, cuda_nvrtc_code *code)
+{
+    int32_t status = NDP_ERR_UNSUPPORTED;
+    if (c->ptx)
+        status = cuda_assemble(k->dev, "expression", c->ptx, code);
+    if (status == NDP_ERR_ARGUMENT) {
+        cuda_host->log(cuda_host->ctx, NDP_LOG_INFO,
+                       "an expression's PTX is not assembled: it is compiled by NVRTC");
+        free(c->ptx);
+        c->ptx = NULL;
+    }
+    return status == NDP_ERR_ARGUMENT || !c->ptx ? compile_source(k, c, code) : status;
+}
+
+/* From source to the function on the device as it is open now; under the lock. */
+static int32_t load(const cuda_program_kernel *k, cuda_program_code *c)
+{
+    cuda_nvrtc_code code;
+    cuda_scope scope;
+    unsigned epoch = atomic_load(&k->dev->epoch);
+    int32_t status = make_code(k, c, &code);
     if (status != NDP_OK)
         return status;
     status = cuda_enter(k->dev, &scope);
@@ -218,8 +239,10 @@ static void free_kernel(cuda_program_kernel *k)
 {
     if (!k)
         return;
-    free(k->code[0].source);
-    free(k->code[1].source);
+    for (int i = 0; i < 2; i++) {
+        free(k->code[i].source);
+        free(k->code[i].ptx);
+    }
     pthread_mutex_destroy(&k->lock);
     free(k);
 }
@@ -243,6 +266,24 @@ static cuda_program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p)
     return k;
 }
 
+/* NDOCK_CUDA_ASSEMBLE=0: NVRTC alone, to see whether a kernel's fault is the assembled one's. */
+static int is_assembled(void)
+{
+    int32_t wanted = 1;
+    cuda_host->param(cuda_host->ctx, "ASSEMBLE", NDP_PARAM_BOOL,
+                     "0: kernels of expressions are compiled by NVRTC alone", &wanted);
+    return wanted != 0;
+}
+
+static void add_ptx(cuda_program_kernel *k, const ndp_program *p, int whole)
+{
+    cuda_text text = {0};
+    if (is_assembled() && cuda_program_ptx(p, k->dev->capability, whole, &text))
+        k->code[whole].ptx = text.data;
+    else
+        free(text.data);
+}
+
 /* The sources of its code. */
 static int add_sources(cuda_program_kernel *k, const ndp_program *p, char *why, size_t n)
 {
@@ -252,6 +293,7 @@ static int add_sources(cuda_program_kernel *k, const ndp_program *p, char *why, 
         k->code[whole].source = text.data;
         if (!made)
             return 0;
+        add_ptx(k, p, whole);
     }
     return 1;
 }

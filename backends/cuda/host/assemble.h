@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The driver's assembler, which makes machine code of PTX. */
+#ifndef NDOCK_CUDA_ASSEMBLE_H
+#define NDOCK_CUDA_ASSEMBLE_H
+#include "host/nvrtc.h"
+
+/* Machine code for the device, from the kernel cache where that has it; cuda_nvrtc_release() when it
+ * is loaded. NDP_ERR_ARGUMENT has the assembler's log. */
+int32_t cuda_assemble(const ndp_dev *dev, const char *name, const char *ptx, cuda_nvrtc_code *out);
+
+#endif

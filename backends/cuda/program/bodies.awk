@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# From bodies.ptx, which nvcc makes of bodies.cu, to the texts that ptx.c puts into kernels: of each
+# function its name behind a colon, then its body, in which #0 is the first operand, #r the result
+# and #u a number that no other body of the kernel has. Functions that need memory of their own, or
+# others but rows_divide, which stays a function, are left out: kernels with these are compiled.
+function finish(   i, last) {
+    if (plain) {
+        print ":rows_divide\n.func (.param .b32 func_retval0) rows_divide(.param .b32 rows_divide_param_0, .param .b32 rows_divide_param_1)\n{"
+        for (i = 0; i < n; i++)
+            print line[i]
+        print "}"
+    } else if (wanted && n < 400) {
+        print ":" name
+        for (i = 0; i < n; i++) {
+            if (line[i] != "ret;")
+                print line[i]
+            else if (i + 1 < n) {
+                print "bra.uni $E#u;"
+                last = 1
+            }
+        }
+        if (last)
+            print "$E#u:"
+    }
+    inside = wanted = plain = n = 0
+}
+{ gsub(/_Z[A-Za-z0-9_]*rows_divideEff/, "rows_divide"); sub(/^[ \t]+/, ""); sub(/[ \t]*\/\/.*/, ""); gsub(/[ \t]+/, " ") }
+/^$/ { next }
+/^(\.visible )?\.func / {
+    name = $0
+    sub(/\($/, "", name)
+    sub(/.* /, "", name)
+    wanted = $1 == ".visible"
+    plain = name == "rows_divide"
+    inside = n = 0
+    next
+}
+$0 == "{" && !inside { inside = depth = 1; next }
+!inside { next }
+$0 ~ /^\{/ && $0 !~ /\}/ { depth++ }
+$0 == "}" { if (--depth == 0) { finish(); next } }
+/\.local|\.const|__local_depot/ || /^mov\.u64 %rd[0-9]+, [A-Za-z_]/ || /^brx/ { wanted = 0 }
+/^[A-Za-z_0-9]+, *$/ && $0 !~ /^(rows_divide|param[0-9]+), *$/ { wanted = 0 }
+/^ld\.param\..*_param_[0-9]+\];$/ && !plain {
+    type = $1
+    sub(/^ld\.param\./, "", type)
+    at = $0
+    sub(/.*_param_/, "", at)
+    sub(/\];/, "", at)
+    bits = substr(type, 2)
+    if (bits == 8)
+        $0 = "cvt.u16.u8 " $2 " #" at ";"
+    else if (bits == 16)
+        $0 = "cvt.u16.u32 " $2 " #" at ";"
+    else
+        $0 = "mov.b" bits " " $2 " #" at ";"
+}
+/^st\.param\.[a-z]+[0-9]+ \[func_retval0/ && !plain {
+    type = $1
+    sub(/^st\.param\../, "", type)
+    value = $0
+    sub(/.*\], */, "", value)
+    $0 = "mov.b" type " #r, " value
+}
+!plain && /_param_[0-9]|func_retval/ { wanted = 0 }
+{ gsub(/\$L__BB[0-9]+_/, "$L#u_"); line[n++] = $0 }

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * What both kinds of kernels in PTX share: bodies, and which programs they are there for. */
+#include <stdio.h>
+#include <string.h>
+#include "program/ptx.h"
+
+__asm__(".section .rodata\ncuda_ptx_bodies:\n.incbin \"" CUDA_FATBIN_DIR
+        "/program/bodies.txt\"\n.byte 0\n.previous\n");
+extern const char cuda_ptx_bodies[] __attribute__((visibility("hidden")));
+
+static const char *prefix(int32_t dtype)
+{
+    return dtype == NDP_F32 ? "f32" : dtype == NDP_F16 ? "f16" : "bf16";
+}
+
+/* Its first line; NULL: there is none. */
+static const char *find_text(const char *of, const char *name)
+{
+    char head[64];
+    const int n = snprintf(head, sizeof head, ":%s_%s\n", of, name);
+    const char *at = n < (int)sizeof head ? strstr(cuda_ptx_bodies, head) : NULL;
+    return at ? at + n : NULL;
+}
+
+static const char *find_body(int32_t dtype, const char *name)
+{
+    return find_text(prefix(dtype), name);
+}
+
+/* Where a text ends: before the next one's colon, which begins a line. */
+static const char *end_of(const char *text)
+{
+    const char *end = strstr(text, "\n:");
+    return end ? end + 1 : text + strlen(text);
+}
+
+/* ---- text ---- */
+static void add_text(cuda_ptx *x, const char *at, const char *end, const char *to,
+                     const char *const *operand)
+{
+    while (at < end) {
+        const char *mark = memchr(at, '#', (size_t)(end - at));
+        mark = mark ? mark : end;
+        cuda_text_add(x->t, "%.*s", (int)(mark - at), at);
+        if (mark == end)
+            return;
+        if (mark[1] == 'r')
+            cuda_text_add(x->t, "%s", to);
+        else if (mark[1] == 'u')
+            cuda_text_add(x->t, "%u", x->count);
+        else
+            cuda_text_add(x->t, "%s", operand[mark[1] - '0']);
+        at = mark + 2;
+    }
+}
+
+const char *cuda_ptx_find(cuda_ptx *x, const char *name)
+{
+    const char *body = find_body(x->dtype, name);
+    x->missing |= !body;
+    return body;
+}
+
+void cuda_ptx_body(cuda_ptx *x, const char *body, const char *to, const char *const *operand)
+{
+    if (!body)
+        return;
+    x->count++;
+    cuda_text_add(x->t, "{\n");
+    add_text(x, body, end_of(body), to, operand);
+    cuda_text_add(x->t, "}\n");
+}
+
+void cuda_ptx_head(cuda_ptx *x, int divides)
+{
+    x->capability = x->capability >= 90 ? 90 : 80; /* from 90 on a kernel waits for the one before it */
+    cuda_text_add(x->t, ".version 7.8\n.target sm_%d\n.address_size 64\n", x->capability);
+    const char *divide = divides ? find_text("rows", "divide") : NULL;
+    if (divide)
+        cuda_text_add(x->t, "%.*s", (int)(end_of(divide) - divide), divide);
+    x->missing |= divides && !divide;
+}
+
+void cuda_ptx_load_one(cuda_ptx *x, const char *space, const char *to, const char *from)
+{
+    if (x->dtype == NDP_F32)
+        cuda_text_add(x->t, "ld.%s.b32 %s, [%s];\n", space, to, from);
+    else
+        cuda_text_add(x->t, "ld.%s.b16 %%half, [%s];\nmov.b32 %s, {%%half, %%half};\n", space, from,
+                      to);
+}
+
+/* ---- which programs ---- */
+/* A bool is made by a comparison of f32 and taken by where, as its condition. */
+static int is_known(const ndp_program *p, int32_t dtype, const ndp_instruction *k)
+{
+    const int rows = (p->flags & NDP_PROGRAM_ROWS) != 0, makes_bool = k->dtype == NDP_BOOL;
+    if (k->op == NDP_OP_copy || k->compute != dtype)
+        return 0;
+    if (cuda_source_is_reduction(k))
+        return rows && k->dtype == dtype &&
+               (k->op == NDP_OP_sum || k->op == NDP_OP_mean || k->op == NDP_OP_max ||
+                k->op == NDP_OP_min);
+    if (k->dtype != dtype && (!makes_bool || rows || dtype != NDP_F32))
+        return 0;
+    for (int i = 0; i < 3 && k->arg[i] >= 0; i++) {
+        const int condition = k->op == NDP_OP_where && i == 0;
+        if (cuda_source_dtype_of(p, k->arg[i]) != (condition ? NDP_BOOL : dtype))
+            return 0;
+    }
+    return find_body(dtype, ndp_op_name(k->op)) != NULL;
+}
+
+static int32_t dtype_of(const ndp_program *p)
+{
+    const int32_t dtype = p->n_in ? p->dtype[0] : NDP_BOOL;
+    int same = dtype == NDP_F32 || dtype == NDP_F16 || dtype == NDP_BF16;
+    for (uint32_t i = 0; i < p->n_in + p->n_scalar; i++)
+        same = same && p->dtype[i] == dtype;
+    for (uint32_t i = 0; i < p->n_out; i++)
+        same = same && cuda_source_dtype_of(p, p->out[i]) == dtype;
+    for (uint32_t i = 0; i < p->n_instruction; i++)
+        same = same && is_known(p, dtype, &p->instruction[i]);
+    return same ? dtype : 0;
+}
+
+int cuda_program_ptx(const ndp_program *p, int capability, int whole, cuda_text *out)
+{
+    cuda_ptx x = {.p = p, .t = out, .capability = capability};
+    if (capability < CUDA_PTX_CAPABILITY)
+        return 0;
+    x.dtype = dtype_of(p);
+    if (!x.dtype)
+        return 0;
+    if (p->flags & NDP_PROGRAM_ROWS)
+        return whole && cuda_ptx_rows(&x) && !x.missing && !out->failed;
+    return p->flags & NDP_PROGRAM_FLAT && cuda_ptx_flat(&x, whole) && !x.missing && !out->failed;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Kernels of programs as PTX, put together from the bodies that nvcc made of bodies.cu when the
+ * plug-in was built: the driver's assembler is all that is left to run, a small part of what a
+ * compiler of CUDA C++ takes. The kernels have the names, the parameters and, as the formulas are
+ * the same compiler's, the bits of those that source.c writes. They know programs of one floating
+ * dtype of at most 32 bits; the others are compiled. Knows no driver. */
+#ifndef NDOCK_CUDA_PROGRAM_PTX_H
+#define NDOCK_CUDA_PROGRAM_PTX_H
+#include "program/source.h"
+
+/* Compute capability, as 90, that kernels need at least. */
+enum { CUDA_PTX_CAPABILITY = 80 };
+
+/* The kernel for a device of the capability; 0: it is none that bodies are there for. whole as in
+ * cuda_program_source(). */
+int cuda_program_ptx(const ndp_program *, int capability, int whole, cuda_text *out);
+
+/* ---- for ptx_flat.c and ptx_rows.c ---- */
+/* Words of 32 bits: an item has four, each one element of f32 or two of f16 or bf16. */
+enum { CUDA_PTX_WORDS = 4, CUDA_PTX_NAME = 24 };
+typedef struct {
+    const ndp_program *p;
+    cuda_text *t;
+    int32_t dtype;  /* of all elements */
+    int capability; /* of the kernel */
+    unsigned count; /* of bodies that are there */
+    int missing;    /* a body that the kernel needs is not there */
+} cuda_ptx;
+/* The body of "<dtype>_<name>"; NULL, and the kernel will not be made, where there is none. */
+const char *cuda_ptx_find(cuda_ptx *, const char *name);
+/* It, with the operands in place of #0 and so on and `to` in place of #r. */
+void cuda_ptx_body(cuda_ptx *, const char *body, const char *to, const char *const *operand);
+/* The version, the target and, of kernels that divide by a row's value, the function for it. */
+void cuda_ptx_head(cuda_ptx *, int divides);
+/* "ld.SPACE" of one element into both halves of a word, or into the whole. */
+void cuda_ptx_load_one(cuda_ptx *, const char *space, const char *to, const char *from);
+int cuda_ptx_flat(cuda_ptx *, int whole);
+int cuda_ptx_rows(cuda_ptx *);
+
+#endif
