@@ -251,6 +251,8 @@ static void assembled_ops(int32_t dtype)
         p.flags = NDP_PROGRAM_FLAT;
         is_assembled(&p, whole, whole ? "all of them, whole words" : "all of them");
     }
+    p.flags = 3u << 8;
+    is_assembled(&p, 1, "strided ones of all of them");
     k[n] = (ndp_instruction){NDP_OP_sum, dtype, dtype, {out[0], -1, -1}};
     k[n + 1] = (ndp_instruction){NDP_OP_max, dtype, dtype, {out[0] - 1, -1, -1}};
     k[n + 2] = (ndp_instruction){NDP_OP_min, dtype, dtype, {1, -1, -1}};

@@ -81,6 +81,17 @@ def test_lengths_and_places(device, dtype):
             assert not wrong, (n, skip, wrong)
 
 
+@cases(*[(device, dtype) for device in DEVICES for dtype in DTYPES])
+def test_strided(device, dtype):
+    """Broadcast, turned and cut operands of one to five dimensions; results that are written in their order."""
+    for shape in ((5,), (300,), (7, 41), (33, 64), (3, 5, 7), (2, 3, 5, 7), (2, 2, 3, 4, 70), (2, 3, 2, 3, 2, 3, 5)):
+        x = numbers(int(np.prod(shape)) * 2, dtype, device).reshape(shape[:-1] + (2 * shape[-1],))
+        row, column, turned = x[..., :1], x[..., ::2], numbers(int(np.prod(shape)), dtype, device).reshape(shape[::-1])
+        turned = nd.permute_dims(turned, tuple(range(len(shape)))[::-1])
+        check({"both": lambda x, y, z: (x * y + 0.5 - z, nd.maximum(x, z))}, column, row, turned)
+        check({"last": lambda x, y, z: nd.where(x > y, z, y)}, column, x[..., -1:], column[..., ::-1])
+
+
 def softmax(x):
     e = nd.exp(x - nd.max(x, axis=-1, keepdims=True))
     return e / nd.sum(e, axis=-1, keepdims=True)

@@ -38,22 +38,23 @@ namespace d_F32
 #include "math/scalar.cuh"
 } // namespace d_F32
 #include "program/undef.cuh"
-#define F32_UNARY(op, DOMAIN, RESULT, ulp, doc) \
-    WORD f32_##op(uint32_t a)                   \
-    {                                           \
+#define F32_UNARY(op, DOMAIN, RESULT, ulp, doc)               \
+    WORD f32_##op(uint32_t a)                                 \
+    {                                                         \
         return to_word(d_F32::cuda_##op(__uint_as_float(a))); \
     }
-#define F32_BINARY(op, DOMAIN, RESULT, ulp, doc) \
-    WORD f32_##op(uint32_t a, uint32_t b)        \
-    {                                            \
+#define F32_BINARY(op, DOMAIN, RESULT, ulp, doc)                                  \
+    WORD f32_##op(uint32_t a, uint32_t b)                                         \
+    {                                                                             \
         return to_word(d_F32::cuda_##op(__uint_as_float(a), __uint_as_float(b))); \
     }
 #define F32_MASK_where ND_EXPAND_YES /* the one with a bool operand */
-#define F32_TERNARY(op, DOMAIN, RESULT, ulp, doc)                                                   \
-    WORD f32_##op(uint32_t a, uint32_t b, uint32_t c)                                               \
-    {                                                                                               \
-        return to_word(d_F32::cuda_##op(ND_EXPAND_IF(F32_MASK_##op, (uint8_t)a, __uint_as_float(a)), \
-                                        __uint_as_float(b), __uint_as_float(c)));                   \
+#define F32_TERNARY(op, DOMAIN, RESULT, ulp, doc)                                         \
+    WORD f32_##op(uint32_t a, uint32_t b, uint32_t c)                                     \
+    {                                                                                     \
+        return to_word(                                                                   \
+            d_F32::cuda_##op(ND_EXPAND_IF(F32_MASK_##op, (uint8_t)a, __uint_as_float(a)), \
+                             __uint_as_float(b), __uint_as_float(c)));                    \
     }
 #define ND_EXPAND_UNARY ND_EXPAND_BY(F32_UNARY)
 #define ND_EXPAND_BINARY ND_EXPAND_BY(F32_BINARY)
@@ -68,14 +69,20 @@ namespace d_F32
 #define PAIR_ONE(f, P) P::of(f(P::hi(a)), f(P::lo(a)))
 #define PAIR_TWO(f, P) P::of(f(P::hi(a), P::hi(b)), f(P::lo(a), P::lo(b)))
 #define PAIR_THREE(f, P) P::of(f(P::hi(a), P::hi(b), P::hi(c)), f(P::lo(a), P::lo(b), P::lo(c)))
-#define PAIR_UNARY_(op) \
-    WORD PAIR_NAME(op)(uint32_t a) { return PAIR_ONE(PAIR_FORMULA(op), PAIR_TYPE); }
-#define PAIR_BINARY_(op) \
-    WORD PAIR_NAME(op)(uint32_t a, uint32_t b) { return PAIR_TWO(PAIR_FORMULA(op), PAIR_TYPE); }
-#define PAIR_TERNARY_(op)                                      \
+#define PAIR_UNARY_(op)                               \
+    WORD PAIR_NAME(op)(uint32_t a)                    \
+    {                                                 \
+        return PAIR_ONE(PAIR_FORMULA(op), PAIR_TYPE); \
+    }
+#define PAIR_BINARY_(op)                              \
+    WORD PAIR_NAME(op)(uint32_t a, uint32_t b)        \
+    {                                                 \
+        return PAIR_TWO(PAIR_FORMULA(op), PAIR_TYPE); \
+    }
+#define PAIR_TERNARY_(op)                                  \
     WORD PAIR_NAME(op)(uint32_t a, uint32_t b, uint32_t c) \
-    {                                                          \
-        return PAIR_THREE(PAIR_FORMULA(op), PAIR_TYPE);        \
+    {                                                      \
+        return PAIR_THREE(PAIR_FORMULA(op), PAIR_TYPE);    \
     }
 #define PAIR_NONE(op)
 /* What takes what is stored, and what pair.cuh has for both at once. */
@@ -95,12 +102,27 @@ namespace d_F32
 #define PAIR_UNARY(op, DOMAIN, RESULT, ulp, doc) PAIR_RESULT_##RESULT(op, PAIR_UNARY_)
 #define PAIR_BINARY(op, DOMAIN, RESULT, ulp, doc) PAIR_RESULT_##RESULT(op, PAIR_BINARY_)
 #define PAIR_TERNARY(op, DOMAIN, RESULT, ulp, doc) PAIR_RESULT_##RESULT(op, PAIR_TERNARY_)
-#define PAIR_BOTH(dtype, T)                                                                       \
-    WORD dtype##_add(uint32_t a, uint32_t b) { return pair<T>::add(a, b); }                       \
-    WORD dtype##_subtract(uint32_t a, uint32_t b) { return pair<T>::subtract(a, b); }             \
-    WORD dtype##_multiply(uint32_t a, uint32_t b) { return pair<T>::multiply(a, b); }             \
-    WORD dtype##_negative(uint32_t a) { return pair<T>::negative(a); }                            \
-    WORD dtype##_abs(uint32_t a) { return pair<T>::abs(a); }
+#define PAIR_BOTH(dtype, T)                       \
+    WORD dtype##_add(uint32_t a, uint32_t b)      \
+    {                                             \
+        return pair<T>::add(a, b);                \
+    }                                             \
+    WORD dtype##_subtract(uint32_t a, uint32_t b) \
+    {                                             \
+        return pair<T>::subtract(a, b);           \
+    }                                             \
+    WORD dtype##_multiply(uint32_t a, uint32_t b) \
+    {                                             \
+        return pair<T>::multiply(a, b);           \
+    }                                             \
+    WORD dtype##_negative(uint32_t a)             \
+    {                                             \
+        return pair<T>::negative(a);              \
+    }                                             \
+    WORD dtype##_abs(uint32_t a)                  \
+    {                                             \
+        return pair<T>::abs(a);                   \
+    }
 PAIR_BOTH(f16, __half)
 PAIR_BOTH(bf16, __nv_bfloat16)
 
@@ -137,8 +159,8 @@ namespace d_BF16
 
 /* ---- steps of reductions: an item of 16 bytes added, states merged, the value of a state ---- */
 template <class OP, class T>
-static __device__ __forceinline__ typename OP::state
-add_item(typename OP::state s, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+static __device__ __forceinline__ typename OP::state add_item(typename OP::state s, uint32_t a,
+                                                              uint32_t b, uint32_t c, uint32_t d)
 {
     enum { V = 16 / sizeof(T) };
     const uint32_t word[4] = {a, b, c, d};
@@ -148,54 +170,66 @@ add_item(typename OP::state s, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
     OP::template add<V, V>(s, x, 0, 0, p);
     return s;
 }
-#define EXTREME(dtype, T, op, LEAST)                                                               \
-    typedef ROWS_EXTREME_OF(T, dtype, op, LEAST) dtype##_##op##_rows;                              \
-    WORD dtype##_##op##_add(uint32_t s, uint32_t a, uint32_t b, uint32_t c, uint32_t d)            \
-    {                                                                                              \
-        return add_item<dtype##_##op##_rows, T>(s, a, b, c, d);                                    \
-    }                                                                                              \
-    WORD dtype##_##op##_merge(uint32_t a, uint32_t b)                                              \
-    {                                                                                              \
-        const reduce_params p = {};                                                                \
-        return dtype##_##op##_rows::merge(a, b, p);                                                \
-    }                                                                                              \
-    WORD dtype##_##op##_value(uint32_t s, uint32_t nan_above, uint32_t nan_bits)                     \
-    {                                                                                              \
-        reduce_params p = {};                                                                      \
-        p.nan_above = nan_above;                                                                   \
-        p.nan_bits = nan_bits;                                                                     \
-        return to_word(rows_value<dtype##_##op##_rows, T>(s, p));                                  \
+#define EXTREME(dtype, T, op, LEAST)                                                    \
+    typedef ROWS_EXTREME_OF(T, dtype, op, LEAST) dtype##_##op##_rows;                   \
+    WORD dtype##_##op##_add(uint32_t s, uint32_t a, uint32_t b, uint32_t c, uint32_t d) \
+    {                                                                                   \
+        return add_item<dtype##_##op##_rows, T>(s, a, b, c, d);                         \
+    }                                                                                   \
+    WORD dtype##_##op##_merge(uint32_t a, uint32_t b)                                   \
+    {                                                                                   \
+        const reduce_params p = {};                                                     \
+        return dtype##_##op##_rows::merge(a, b, p);                                     \
+    }                                                                                   \
+    WORD dtype##_##op##_value(uint32_t s, uint32_t nan_above, uint32_t nan_bits)        \
+    {                                                                                   \
+        reduce_params p = {};                                                           \
+        p.nan_above = nan_above;                                                        \
+        p.nan_bits = nan_bits;                                                          \
+        return to_word(rows_value<dtype##_##op##_rows, T>(s, p));                       \
     }
-#define REDUCTIONS(dtype, T, LEAST_MAX, LEAST_MIN)                                                 \
-    extern "C" __device__ double dtype##_sum_add(double s, uint32_t a, uint32_t b, uint32_t c,     \
-                                                 uint32_t d)                                       \
-    {                                                                                              \
-        return add_item<rows_sum<T>, T>(s, a, b, c, d);                                            \
-    }                                                                                              \
-    extern "C" __device__ double dtype##_sum_merge(double a, double b)                             \
-    {                                                                                              \
-        const reduce_params p = {};                                                                \
-        return rows_sum<T>::merge(a, b, p);                                                        \
-    }                                                                                              \
-    WORD dtype##_sum_value(double s, int64_t count, double inverse)                                \
-    {                                                                                              \
-        reduce_params p = {};                                                                      \
-        p.count = count;                                                                           \
-        p.inverse = inverse;                                                                       \
-        return to_word(rows_value<rows_sum<T>, T>(s, p));                                          \
-    }                                                                                              \
-    EXTREME(dtype, T, max, LEAST_MAX)                                                              \
-    EXTREME(dtype, T, min, LEAST_MIN)                                                              \
-    /* What divides a row's elements, by its parts, and their quotients. */                        \
-    WORD dtype##_divisor_y(uint32_t x) { return to_word(rows_divisor_of(of_word<T>(x)).y); }       \
-    WORD dtype##_divisor_b(uint32_t x) { return to_word(rows_divisor_of(of_word<T>(x)).b); }       \
-    WORD dtype##_divisor_least(uint32_t x) { return to_word(rows_divisor_of(of_word<T>(x)).least); } \
-    WORD dtype##_divisor_zero(uint32_t x) { return (uint32_t)rows_divisor_of(of_word<T>(x)).zero; } \
-    WORD dtype##_quotient(uint32_t w, uint32_t b, uint32_t y, uint32_t least, uint32_t zero)       \
-    {                                                                                              \
-        const rows_divisor d = {__uint_as_float(b), __uint_as_float(y), __uint_as_float(least),    \
-                                (int32_t)zero};                                                    \
-        return quotient_of(T(), w, d);                                                             \
+#define REDUCTIONS(dtype, T, LEAST_MAX, LEAST_MIN)                                              \
+    extern "C" __device__ double dtype##_sum_add(double s, uint32_t a, uint32_t b, uint32_t c,  \
+                                                 uint32_t d)                                    \
+    {                                                                                           \
+        return add_item<rows_sum<T>, T>(s, a, b, c, d);                                         \
+    }                                                                                           \
+    extern "C" __device__ double dtype##_sum_merge(double a, double b)                          \
+    {                                                                                           \
+        const reduce_params p = {};                                                             \
+        return rows_sum<T>::merge(a, b, p);                                                     \
+    }                                                                                           \
+    WORD dtype##_sum_value(double s, int64_t count, double inverse)                             \
+    {                                                                                           \
+        reduce_params p = {};                                                                   \
+        p.count = count;                                                                        \
+        p.inverse = inverse;                                                                    \
+        return to_word(rows_value<rows_sum<T>, T>(s, p));                                       \
+    }                                                                                           \
+    EXTREME(dtype, T, max, LEAST_MAX)                                                           \
+    EXTREME(dtype, T, min, LEAST_MIN)                                                           \
+    /* What divides a row's elements, by its parts, and their quotients. */                     \
+    WORD dtype##_divisor_y(uint32_t x)                                                          \
+    {                                                                                           \
+        return to_word(rows_divisor_of(of_word<T>(x)).y);                                       \
+    }                                                                                           \
+    WORD dtype##_divisor_b(uint32_t x)                                                          \
+    {                                                                                           \
+        return to_word(rows_divisor_of(of_word<T>(x)).b);                                       \
+    }                                                                                           \
+    WORD dtype##_divisor_least(uint32_t x)                                                      \
+    {                                                                                           \
+        return to_word(rows_divisor_of(of_word<T>(x)).least);                                   \
+    }                                                                                           \
+    WORD dtype##_divisor_zero(uint32_t x)                                                       \
+    {                                                                                           \
+        return (uint32_t)rows_divisor_of(of_word<T>(x)).zero;                                   \
+    }                                                                                           \
+    WORD dtype##_quotient(uint32_t w, uint32_t b, uint32_t y, uint32_t least, uint32_t zero)    \
+    {                                                                                           \
+        const rows_divisor d = {__uint_as_float(b), __uint_as_float(y), __uint_as_float(least), \
+                                (int32_t)zero};                                                 \
+        return quotient_of(T(), w, d);                                                          \
     }
 template <class T>
 static __device__ __forceinline__ uint32_t quotient_of(T, uint32_t w, const rows_divisor &d)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What both kinds of kernels in PTX share: bodies, and which programs they are there for. */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include "program/ptx.h"
@@ -73,7 +74,8 @@ void cuda_ptx_body(cuda_ptx *x, const char *body, const char *to, const char *co
 
 void cuda_ptx_head(cuda_ptx *x, int divides)
 {
-    x->capability = x->capability >= 90 ? 90 : 80; /* from 90 on a kernel waits for the one before it */
+    x->capability =
+        x->capability >= 90 ? 90 : 80; /* from 90 on a kernel waits for the one before it */
     cuda_text_add(x->t, ".version 7.8\n.target sm_%d\n.address_size 64\n", x->capability);
     const char *divide = divides ? find_text("rows", "divide") : NULL;
     if (divide)
@@ -88,6 +90,50 @@ void cuda_ptx_load_one(cuda_ptx *x, const char *space, const char *to, const cha
     else
         cuda_text_add(x->t, "ld.%s.b16 %%half, [%s];\nmov.b32 %s, {%%half, %%half};\n", space, from,
                       to);
+}
+
+int cuda_ptx_bytes(const cuda_ptx *x)
+{
+    return x->dtype == NDP_F32 ? 4 : 2;
+}
+
+/* ---- places ---- */
+void cuda_ptx_locating(cuda_ptx *x)
+{
+    cuda_text_add(x->t, ".reg .b32 %%at, %%q, %%t, %%u, %%x;\n.reg .b64 %%to, %%stride;\n");
+    for (uint32_t i = 0; i < x->p->n_in + x->p->n_out; i++)
+        cuda_text_add(x->t, ".reg .b64 %%o%u;\n", i);
+}
+
+/* x: the position in a dimension, what is left of at by cuda_quotient() of divisor.cuh. */
+static void add_position(cuda_ptx *x, size_t extent)
+{
+    cuda_text_add(x->t,
+                  "ld.param.u32 %%t, [p+%zu];\nmul.hi.u32 %%t, %%at, %%t;\n"
+                  "add.s32 %%t, %%t, %%at;\nld.param.u32 %%u, [p+%zu];\n"
+                  "shr.u32 %%q, %%t, %%u;\nld.param.u32 %%u, [p+%zu];\n"
+                  "mul.lo.s32 %%t, %%q, %%u;\nsub.s32 %%x, %%at, %%t;\nmov.b32 %%at, %%q;\n",
+                  extent + offsetof(cuda_divisor, magic), extent + offsetof(cuda_divisor, shift),
+                  extent + offsetof(cuda_divisor, value));
+}
+
+void cuda_ptx_locate(cuda_ptx *x, int dims, size_t extent, size_t stride)
+{
+    for (int d = 0; d < dims; d++) {
+        if (d + 1 < dims)
+            add_position(x, extent + (size_t)d * sizeof(cuda_divisor));
+        else
+            cuda_text_add(x->t, "mov.b32 %%x, %%at;\n");
+        cuda_text_add(x->t, "cvt.u64.u32 %%to, %%x;\n");
+        for (uint32_t i = 0; i < x->p->n_in + x->p->n_out; i++) {
+            cuda_text_add(x->t, "ld.param.u64 %%stride, [p+%zu];\n",
+                          stride + (i * CUDA_PROGRAM_NDIM + (size_t)d) * sizeof(int64_t));
+            cuda_text_add(x->t,
+                          d ? "mad.lo.s64 %%o%u, %%stride, %%to, %%o%u;\n"
+                            : "mul.lo.s64 %%o%u, %%stride, %%to;\n",
+                          i, i);
+        }
+    }
 }
 
 /* ---- which programs ---- */
@@ -134,5 +180,6 @@ int cuda_program_ptx(const ndp_program *p, int capability, int whole, cuda_text 
         return 0;
     if (p->flags & NDP_PROGRAM_ROWS)
         return whole && cuda_ptx_rows(&x) && !x.missing && !out->failed;
-    return p->flags & NDP_PROGRAM_FLAT && cuda_ptx_flat(&x, whole) && !x.missing && !out->failed;
+    return (p->flags & NDP_PROGRAM_FLAT ? cuda_ptx_flat(&x, whole) : cuda_ptx_strided(&x)) &&
+           !x.missing && !out->failed;
 }

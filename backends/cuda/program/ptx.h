@@ -15,7 +15,7 @@ enum { CUDA_PTX_CAPABILITY = 80 };
  * cuda_program_source(). */
 int cuda_program_ptx(const ndp_program *, int capability, int whole, cuda_text *out);
 
-/* ---- for ptx_flat.c and ptx_rows.c ---- */
+/* ---- for ptx_flat.c, ptx_strided.c and ptx_rows.c ---- */
 /* Words of 32 bits: an item has four, each one element of f32 or two of f16 or bf16. */
 enum { CUDA_PTX_WORDS = 4, CUDA_PTX_NAME = 24 };
 typedef struct {
@@ -34,7 +34,24 @@ void cuda_ptx_body(cuda_ptx *, const char *body, const char *to, const char *con
 void cuda_ptx_head(cuda_ptx *, int divides);
 /* "ld.SPACE" of one element into both halves of a word, or into the whole. */
 void cuda_ptx_load_one(cuda_ptx *, const char *space, const char *to, const char *from);
+/* Of an element. */
+int cuda_ptx_bytes(const cuda_ptx *);
+/* o: the offsets of all operands at element, or row, %at, in elements, as program_locate() of frame.cuh
+ * finds them; extent and stride: where in p these are. Registers: those of cuda_ptx_locating(). */
+void cuda_ptx_locating(cuda_ptx *);
+void cuda_ptx_locate(cuda_ptx *, int dims, size_t extent, size_t stride);
+
+/* ---- ptx_elements.c: of kernels that are not of rows ---- */
+/* The registers: v of what is one value for all elements, else w and the word's number. */
+void cuda_ptx_words(cuda_ptx *);
+void cuda_ptx_name(const cuda_ptx *, int32_t value, int word, char name[CUDA_PTX_NAME]);
+/* Loads those of scalars, which lie there in p. */
+void cuda_ptx_scalars(cuda_ptx *, size_t at);
+/* All instructions, for each of so many words. */
+void cuda_ptx_instructions(cuda_ptx *, int words);
+
 int cuda_ptx_flat(cuda_ptx *, int whole);
+int cuda_ptx_strided(cuda_ptx *);
 int cuda_ptx_rows(cuda_ptx *);
 
 #endif

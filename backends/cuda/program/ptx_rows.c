@@ -66,25 +66,25 @@ static void add_vector(const rows_ptx *m, int32_t v)
 static void add_registers(const rows_ptx *m)
 {
     const ndp_program *p = m->w.p;
-    cuda_text_add(m->t,
-                  ".shared .align 8 .b8 states[128];\n.reg .pred %%inside, %%p;\n"
-                  ".reg .b16 %%half, %%other;\n"
-                  ".reg .b32 %%lanes, %%lane, %%thread, %%slot, %%row, %%all, %%items, %%at, %%i;\n"
-                  ".reg .b32 %%q, %%t, %%u, %%x, %%lo, %%hi, %%kept;\n"
-                  ".reg .b64 %%byte, %%to, %%stride;\n.reg .f64 %%inverse, %%met, %%with;\n"
-                  ".reg .b64 %%count;\n.reg .b32 %%e, %%f;\n");
+    cuda_text_add(m->t, ".shared .align 8 .b8 states[128];\n.reg .pred %%inside, %%p;\n"
+                        ".reg .b16 %%half, %%other;\n"
+                        ".reg .b32 %%lanes, %%lane, %%thread, %%slot, %%row, %%all, %%items, %%i;\n"
+                        ".reg .b32 %%lo, %%hi, %%kept, %%e, %%f;\n.reg .b64 %%byte, %%count;\n"
+                        ".reg .f64 %%inverse, %%met, %%with;\n");
+    cuda_ptx_locating(m->x);
     for (int32_t v = 0; v < m->w.n_values; v++) {
         cuda_text_add(m->t, m->w.of_row[v] ? ".reg .b32 %%v%d;\n" : ".reg .b32 %%w%d_<4>;\n",
                       (int)v);
         if (cuda_walk_is_reduction(&m->w, v))
-            cuda_text_add(m->t, is_extreme(cuda_walk_instruction(&m->w, v)) ? ".reg .b32 %%s%d;\n"
-                                                                            : ".reg .f64 %%s%d;\n",
+            cuda_text_add(m->t,
+                          is_extreme(cuda_walk_instruction(&m->w, v)) ? ".reg .b32 %%s%d;\n"
+                                                                      : ".reg .f64 %%s%d;\n",
                           (int)v);
         else if (v >= m->w.first && is_by_row(m, v))
             cuda_text_add(m->t, ".reg .b32 %%n%d_<4>;\n", (int)v);
     }
     for (uint32_t i = 0; i < p->n_in + p->n_out; i++)
-        cuda_text_add(m->t, ".reg .b64 %%a%u, %%o%u;\n", i, i);
+        cuda_text_add(m->t, ".reg .b64 %%a%u;\n", i);
     for (int32_t i = 0; i < m->w.facts->n_kept; i++)
         cuda_text_add(m->t, ".reg .b32 %%k%d;\n", (int)i);
 }
@@ -104,35 +104,6 @@ static void add_row(const rows_ptx *m)
                   AT(lanes), AT(lanes_log2), AT(slots), AT(rows), AT(items));
 }
 
-/* o: from element zero of each operand to its row, in elements: program_locate of frame.cuh. */
-static void add_offsets(const rows_ptx *m, int dims)
-{
-    const uint32_t n = m->w.p->n_in + m->w.p->n_out;
-    for (int d = 0; d < dims; d++) {
-        const size_t extent = AT(extent) + (size_t)d * sizeof(cuda_divisor);
-        if (d + 1 < dims)
-            cuda_text_add(m->t,
-                          "ld.param.u32 %%t, [p+%zu];\nmul.hi.u32 %%t, %%at, %%t;\n"
-                          "add.s32 %%t, %%t, %%at;\nld.param.u32 %%u, [p+%zu];\n"
-                          "shr.u32 %%q, %%t, %%u;\nld.param.u32 %%u, [p+%zu];\n"
-                          "mul.lo.s32 %%t, %%q, %%u;\nsub.s32 %%x, %%at, %%t;\n"
-                          "mov.b32 %%at, %%q;\n",
-                          extent + offsetof(cuda_divisor, magic),
-                          extent + offsetof(cuda_divisor, shift),
-                          extent + offsetof(cuda_divisor, value));
-        else
-            cuda_text_add(m->t, "mov.b32 %%x, %%at;\n");
-        cuda_text_add(m->t, "cvt.u64.u32 %%to, %%x;\n");
-        for (uint32_t i = 0; i < n; i++) {
-            cuda_text_add(m->t, "ld.param.u64 %%stride, [p+%zu];\n",
-                          AT(stride) + (i * CUDA_PROGRAM_NDIM + (size_t)d) * sizeof(int64_t));
-            cuda_text_add(m->t, d ? "mad.lo.s64 %%o%u, %%stride, %%to, %%o%u;\n"
-                                  : "mul.lo.s64 %%o%u, %%stride, %%to;\n",
-                          i, i);
-        }
-    }
-}
-
 /* a: the operands' rows; v: of what is one value for each row, and of scalars, the value. */
 static void add_operands(const rows_ptx *m)
 {
@@ -142,8 +113,8 @@ static void add_operands(const rows_ptx *m)
         cuda_text_add(m->t,
                       "ld.param.u64 %%a%u, [p+%zu];\nshl.b64 %%o%u, %%o%u, %d;\n"
                       "add.s64 %%a%u, %%a%u, %%o%u;\n",
-                      i, AT(operand) + i * sizeof(uint64_t), i, i, m->x->dtype == NDP_F32 ? 2 : 1,
-                      i, i, i);
+                      i, AT(operand) + i * sizeof(uint64_t), i, i, cuda_ptx_bytes(m->x) / 2, i, i,
+                      i);
         if (i >= p->n_in || !m->w.of_row[i])
             continue;
         snprintf(to, sizeof to, "%%v%u", i);
@@ -434,9 +405,9 @@ static void add_row_results(const rows_ptx *m)
         if (m->x->dtype == NDP_F32)
             cuda_text_add(m->t, "@%%p st.global.b32 [%%a%u], %%v%d;\n", p->n_in + i, (int)v);
         else
-            cuda_text_add(m->t,
-                          "mov.b32 {%%half, %%other}, %%v%d;\n@%%p st.global.b16 [%%a%u], %%half;\n",
-                          (int)v, p->n_in + i);
+            cuda_text_add(
+                m->t, "mov.b32 {%%half, %%other}, %%v%d;\n@%%p st.global.b16 [%%a%u], %%half;\n",
+                (int)v, p->n_in + i);
     }
 }
 
@@ -453,7 +424,7 @@ static void add_kernel(rows_ptx *m)
                   sizeof(cuda_program_rows), (int)CUDA_PROGRAM_THREADS);
     add_registers(m);
     add_row(m);
-    add_offsets(m, (int)NDP_PROGRAM_RANK(m->w.p->flags) - 1);
+    cuda_ptx_locate(m->x, (int)NDP_PROGRAM_RANK(m->w.p->flags) - 1, AT(extent), AT(stride));
     add_operands(m);
     add_kept(m);
     add_states(m);
