@@ -99,9 +99,10 @@ plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
 %canon_reldir%_ndock_cuda_la_LIBADD = -lm -lpthread -ldl -lrt
 # The assembler reads the texts of text.def, which the compiler does not know of; their sums are part of kernels' keys.
 %reldir%/program/ndock_cuda_la-text.lo %reldir%/program/tests_cuda_program_t-text.$(OBJEXT): %reldir%/program/sums.h
-%reldir%/program/sums.h: $(cuda_kernel_headers) $(dist_ndockinclude_DATA) %reldir%/program/text.def %reldir%/program/text.c
+%reldir%/program/sums.h: $(cuda_kernel_headers) $(dist_ndockinclude_DATA) %reldir%/program/text.def %reldir%/program/text.c \
+  %reldir%/program/bodies.cu %reldir%/program/bodies.awk %reldir%/program/ptx.c %reldir%/program/ptx_elements.c %reldir%/program/ptx_flat.c %reldir%/program/ptx_rows.c %reldir%/program/ptx_strided.c
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && texts=`sed -n 's/^CUDA_TEXT(.*"\(.*\)")$$/\1/p' $(srcdir)/%reldir%/program/text.def` && \
-	  (cd $(srcdir) && cksum $$texts include/ndock/op.def include/ndock/dtype.def %reldir%/program/text.c) >$@.list && \
+	  (cd $(srcdir) && cksum $$texts include/ndock/op.def include/ndock/dtype.def %reldir%/program/text.c %reldir%/program/bodies.cu %reldir%/program/bodies.awk %reldir%/program/ptx*.c) >$@.list && \
 	  awk '{ print "\"" $$1 "." $$2 " \"" }' $@.list >$@.new && rm -f $@.list && mv $@.new $@
 CLEANFILES += %reldir%/program/sums.h
 # What kernels are put together from at run time: for the least capability that ptx.h names.
@@ -109,8 +110,9 @@ CLEANFILES += %reldir%/program/sums.h
 %reldir%/program/bodies.txt: %reldir%/program/bodies.cu %reldir%/program/bodies.awk $(cuda_kernel_headers) $(dist_ndockinclude_DATA)
 	$(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) -ptx -rdc=true -arch=compute_80 \
 	  -o %reldir%/program/bodies.ptx $(srcdir)/%reldir%/program/bodies.cu && \
-	  awk -f $(srcdir)/%reldir%/program/bodies.awk %reldir%/program/bodies.ptx >$@.new && rm -f %reldir%/program/bodies.ptx && mv $@.new $@
-CLEANFILES += %reldir%/program/bodies.txt
+	  awk -v INDEX=%reldir%/program/bodies.h -f $(srcdir)/%reldir%/program/bodies.awk %reldir%/program/bodies.ptx >$@.new && \
+	  rm -f %reldir%/program/bodies.ptx && mv $@.new $@
+CLEANFILES += %reldir%/program/bodies.txt %reldir%/program/bodies.h
 EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/sort/cub.o
 %canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/sort/cub.o,$(ND_CUDART)
 if HAVE_VERSION_SCRIPT

@@ -1,26 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # From bodies.ptx, which nvcc makes of bodies.cu, to the texts that ptx.c puts into kernels: of each
-# function its name behind a colon, then its body, in which #0 is the first operand, #r the result
+# function its body, in which #0 is the first operand, #r the result
 # and #u a number that no other body of the kernel has. Functions that need memory of their own, or
-# others but rows_divide, which stays a function, are left out: kernels with these are compiled.
+# others but rows_divide, which stays a function, are left out: kernels with these are compiled. Into
+# the file that INDEX names: where each text begins and how long it is.
+BEGIN { at = 0 }
+function say(text) {
+    print text
+    at += length(text) + 1
+}
+function begin(name) {
+    first = at
+    entry = name
+}
+function end() {
+    printf "{\"%s\", %d, %d},\n", entry, first, at - first > INDEX
+}
 function finish(   i, last) {
     if (plain) {
-        print ":rows_divide\n.func (.param .b32 func_retval0) rows_divide(.param .b32 rows_divide_param_0, .param .b32 rows_divide_param_1)\n{"
+        begin("rows_divide")
+        say(".func (.param .b32 func_retval0) rows_divide(.param .b32 rows_divide_param_0, .param .b32 rows_divide_param_1)\n{")
         for (i = 0; i < n; i++)
-            print line[i]
-        print "}"
+            say(line[i])
+        say("}")
+        end()
     } else if (wanted && n < 400) {
-        print ":" name
+        begin(name)
         for (i = 0; i < n; i++) {
             if (line[i] != "ret;")
-                print line[i]
+                say(line[i])
             else if (i + 1 < n) {
-                print "bra.uni $E#u;"
+                say("bra.uni $E#u;")
                 last = 1
             }
         }
         if (last)
-            print "$E#u:"
+            say("$E#u:")
+        end()
     }
     inside = wanted = plain = n = 0
 }
@@ -44,16 +60,16 @@ $0 == "}" { if (--depth == 0) { finish(); next } }
 /^ld\.param\..*_param_[0-9]+\];$/ && !plain {
     type = $1
     sub(/^ld\.param\./, "", type)
-    at = $0
-    sub(/.*_param_/, "", at)
-    sub(/\];/, "", at)
+    which = $0
+    sub(/.*_param_/, "", which)
+    sub(/\];/, "", which)
     bits = substr(type, 2)
     if (bits == 8)
-        $0 = "cvt.u16.u8 " $2 " #" at ";"
+        $0 = "cvt.u16.u8 " $2 " #" which ";"
     else if (bits == 16)
-        $0 = "cvt.u16.u32 " $2 " #" at ";"
+        $0 = "cvt.u16.u32 " $2 " #" which ";"
     else
-        $0 = "mov.b" bits " " $2 " #" at ";"
+        $0 = "mov.b" bits " " $2 " #" which ";"
 }
 /^st\.param\.[a-z]+[0-9]+ \[func_retval0/ && !plain {
     type = $1

@@ -50,19 +50,35 @@ static int32_t compile_source(const cuda_program_kernel *k, const cuda_program_c
     return cuda_nvrtc_compile_with(k->dev, "expression", c->source, options, &headers, code);
 }
 
+/* Called where the kernel cache has no code; which: of whose code. */
+typedef struct {
+    const cuda_program_kernel *kernel;
+    int whole;
+} which;
+
+static char *write_ptx(void *ctx)
+{
+    const which *w = ctx;
+    cuda_text text = {0};
+    if (cuda_program_ptx(&w->kernel->program, w->kernel->dev->capability, w->whole, &text))
+        return text.data;
+    free(text.data);
+    return NULL;
+}
+
 /* What the driver does not assemble, an old one for instance, is compiled. */
 static int32_t make_code(const cuda_program_kernel *k, cuda_program_code *c, cuda_nvrtc_code *code)
 {
-    int32_t status = NDP_ERR_UNSUPPORTED;
-    if (c->ptx)
-        status = cuda_assemble(k->dev, "expression", c->ptx, code);
-    if (status == NDP_ERR_ARGUMENT) {
+    which w = {k, (int)(c - k->code)};
+    int32_t status = NDP_ERR_ARGUMENT;
+    if (c->assembled)
+        status = cuda_assemble(k->dev, "expression", c->source, write_ptx, &w, code);
+    if (c->assembled && status == NDP_ERR_ARGUMENT) {
+        c->assembled = 0;
         cuda_host->log(cuda_host->ctx, NDP_LOG_INFO,
                        "an expression's PTX is not assembled: it is compiled by NVRTC");
-        free(c->ptx);
-        c->ptx = NULL;
     }
-    return status == NDP_ERR_ARGUMENT || !c->ptx ? compile_source(k, c, code) : status;
+    return c->assembled ? status : compile_source(k, c, code);
 }
 
 /* From source to the function on the device as it is open now; under the lock. */
@@ -239,10 +255,11 @@ static void free_kernel(cuda_program_kernel *k)
 {
     if (!k)
         return;
-    for (int i = 0; i < 2; i++) {
-        free(k->code[i].source);
-        free(k->code[i].ptx);
-    }
+    free(k->code[0].source);
+    free(k->code[1].source);
+    free((void *)(uintptr_t)k->program.dtype);
+    free((void *)(uintptr_t)k->program.instruction);
+    free((void *)(uintptr_t)k->program.out);
     pthread_mutex_destroy(&k->lock);
     free(k);
 }
@@ -275,13 +292,20 @@ static int is_assembled(void)
     return wanted != 0;
 }
 
-static void add_ptx(cuda_program_kernel *k, const ndp_program *p, int whole)
+static void *copy_of(const void *from, size_t nbytes)
 {
-    cuda_text text = {0};
-    if (is_assembled() && cuda_program_ptx(p, k->dev->capability, whole, &text))
-        k->code[whole].ptx = text.data;
-    else
-        free(text.data);
+    void *to = malloc(nbytes ? nbytes : 1);
+    return to ? memcpy(to, from, nbytes) : NULL;
+}
+
+/* The program is the core's, and code may be made later. */
+static int keep_program(cuda_program_kernel *k, const ndp_program *p)
+{
+    k->program = *p;
+    k->program.dtype = copy_of(p->dtype, (p->n_in + p->n_scalar) * sizeof *p->dtype);
+    k->program.instruction = copy_of(p->instruction, p->n_instruction * sizeof *p->instruction);
+    k->program.out = copy_of(p->out, p->n_out * sizeof *p->out);
+    return k->program.dtype && k->program.instruction && k->program.out;
 }
 
 /* The sources of its code. */
@@ -293,7 +317,8 @@ static int add_sources(cuda_program_kernel *k, const ndp_program *p, char *why, 
         k->code[whole].source = text.data;
         if (!made)
             return 0;
-        add_ptx(k, p, whole);
+        k->code[whole].assembled =
+            is_assembled() && cuda_program_assembles(p, k->dev->capability, whole);
     }
     return 1;
 }
@@ -308,8 +333,10 @@ static int32_t compile(ndp_dev *dev, const ndp_program *p, const ndp_kernel **ou
         p->n_scalar > CUDA_PROGRAM_SCALARS)
         return NDP_ERR_UNSUPPORTED;
     cuda_program_kernel *k = new_kernel(dev, p);
-    if (!k)
+    if (!k || !keep_program(k, p)) {
+        free_kernel(k);
         return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of an expression");
+    }
     if (!add_sources(k, p, why, n)) {
         free_kernel(k);
         return NDP_ERR_UNSUPPORTED;

@@ -14,25 +14,23 @@ static const char *prefix(int32_t dtype)
     return dtype == NDP_F32 ? "f32" : dtype == NDP_F16 ? "f16" : "bf16";
 }
 
-/* Its first line; NULL: there is none. */
-static const char *find_text(const char *of, const char *name)
-{
-    char head[64];
-    const int n = snprintf(head, sizeof head, ":%s_%s\n", of, name);
-    const char *at = n < (int)sizeof head ? strstr(cuda_ptx_bodies, head) : NULL;
-    return at ? at + n : NULL;
-}
+typedef struct {
+    const char *name;
+    int32_t at, n; /* of its text */
+} body;
 
-static const char *find_body(int32_t dtype, const char *name)
+/* NULL: there is none. */
+static const body *find_body(const char *of, const char *name)
 {
-    return find_text(prefix(dtype), name);
-}
-
-/* Where a text ends: before the next one's colon, which begins a line. */
-static const char *end_of(const char *text)
-{
-    const char *end = strstr(text, "\n:");
-    return end ? end + 1 : text + strlen(text);
+    static const body bodies[] = {
+#include "program/bodies.h"
+    };
+    char whole[64];
+    snprintf(whole, sizeof whole, "%s_%s", of, name);
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        if (strcmp(bodies[i].name, whole) == 0)
+            return &bodies[i];
+    return NULL;
 }
 
 /* ---- text ---- */
@@ -55,31 +53,32 @@ static void add_text(cuda_ptx *x, const char *at, const char *end, const char *t
     }
 }
 
-const char *cuda_ptx_find(cuda_ptx *x, const char *name)
+const void *cuda_ptx_find(cuda_ptx *x, const char *name)
 {
-    const char *body = find_body(x->dtype, name);
-    x->missing |= !body;
-    return body;
+    const body *found = find_body(prefix(x->dtype), name);
+    x->missing |= !found;
+    return found;
 }
 
-void cuda_ptx_body(cuda_ptx *x, const char *body, const char *to, const char *const *operand)
+void cuda_ptx_body(cuda_ptx *x, const void *found, const char *to, const char *const *operand)
 {
-    if (!body)
+    const body *b = found;
+    if (!b)
         return;
     x->count++;
     cuda_text_add(x->t, "{\n");
-    add_text(x, body, end_of(body), to, operand);
+    add_text(x, cuda_ptx_bodies + b->at, cuda_ptx_bodies + b->at + b->n, to, operand);
     cuda_text_add(x->t, "}\n");
 }
 
 void cuda_ptx_head(cuda_ptx *x, int divides)
 {
+    const body *divide = divides ? find_body("rows", "divide") : NULL;
     x->capability =
         x->capability >= 90 ? 90 : 80; /* from 90 on a kernel waits for the one before it */
     cuda_text_add(x->t, ".version 7.8\n.target sm_%d\n.address_size 64\n", x->capability);
-    const char *divide = divides ? find_text("rows", "divide") : NULL;
     if (divide)
-        cuda_text_add(x->t, "%.*s", (int)(end_of(divide) - divide), divide);
+        cuda_text_add(x->t, "%.*s", (int)divide->n, cuda_ptx_bodies + divide->at);
     x->missing |= divides && !divide;
 }
 
@@ -154,7 +153,7 @@ static int is_known(const ndp_program *p, int32_t dtype, const ndp_instruction *
         if (cuda_source_dtype_of(p, k->arg[i]) != (condition ? NDP_BOOL : dtype))
             return 0;
     }
-    return find_body(dtype, ndp_op_name(k->op)) != NULL;
+    return find_body(prefix(dtype), ndp_op_name(k->op)) != NULL;
 }
 
 static int32_t dtype_of(const ndp_program *p)
@@ -170,16 +169,20 @@ static int32_t dtype_of(const ndp_program *p)
     return same ? dtype : 0;
 }
 
+int cuda_program_assembles(const ndp_program *p, int capability, int whole)
+{
+    return capability >= CUDA_PTX_CAPABILITY && (whole || !(p->flags & NDP_PROGRAM_ROWS)) &&
+           dtype_of(p) != 0;
+}
+
 int cuda_program_ptx(const ndp_program *p, int capability, int whole, cuda_text *out)
 {
     cuda_ptx x = {.p = p, .t = out, .capability = capability};
-    if (capability < CUDA_PTX_CAPABILITY)
+    if (!cuda_program_assembles(p, capability, whole))
         return 0;
     x.dtype = dtype_of(p);
-    if (!x.dtype)
-        return 0;
-    if (p->flags & NDP_PROGRAM_ROWS)
-        return whole && cuda_ptx_rows(&x) && !x.missing && !out->failed;
-    return (p->flags & NDP_PROGRAM_FLAT ? cuda_ptx_flat(&x, whole) : cuda_ptx_strided(&x)) &&
-           !x.missing && !out->failed;
+    const int made = p->flags & NDP_PROGRAM_ROWS   ? cuda_ptx_rows(&x)
+                     : p->flags & NDP_PROGRAM_FLAT ? cuda_ptx_flat(&x, whole)
+                                                   : cuda_ptx_strided(&x);
+    return made && !x.missing && !out->failed;
 }

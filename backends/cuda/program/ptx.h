@@ -11,8 +11,10 @@
 /* Compute capability, as 90, that kernels need at least. */
 enum { CUDA_PTX_CAPABILITY = 80 };
 
-/* The kernel for a device of the capability; 0: it is none that bodies are there for. whole as in
+/* Whether there are bodies for all that the kernel needs on a device of the capability; whole as in
  * cuda_program_source(). */
+int cuda_program_assembles(const ndp_program *, int capability, int whole);
+/* The kernel; 0: there are not, or there is no memory. */
 int cuda_program_ptx(const ndp_program *, int capability, int whole, cuda_text *out);
 
 /* ---- for ptx_flat.c, ptx_strided.c and ptx_rows.c ---- */
@@ -27,9 +29,9 @@ typedef struct {
     int missing;    /* a body that the kernel needs is not there */
 } cuda_ptx;
 /* The body of "<dtype>_<name>"; NULL, and the kernel will not be made, where there is none. */
-const char *cuda_ptx_find(cuda_ptx *, const char *name);
+const void *cuda_ptx_find(cuda_ptx *, const char *name);
 /* It, with the operands in place of #0 and so on and `to` in place of #r. */
-void cuda_ptx_body(cuda_ptx *, const char *body, const char *to, const char *const *operand);
+void cuda_ptx_body(cuda_ptx *, const void *body, const char *to, const char *const *operand);
 /* The version, the target and, of kernels that divide by a row's value, the function for it. */
 void cuda_ptx_head(cuda_ptx *, int divides);
 /* "ld.SPACE" of one element into both halves of a word, or into the whole. */

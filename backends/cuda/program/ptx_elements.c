@@ -39,7 +39,7 @@ void cuda_ptx_instructions(cuda_ptx *x, int words)
     const ndp_program *p = x->p;
     for (uint32_t i = 0; i < p->n_instruction; i++) {
         const ndp_instruction *k = &p->instruction[i];
-        const char *body = cuda_ptx_find(x, ndp_op_name(k->op));
+        const void *body = cuda_ptx_find(x, ndp_op_name(k->op));
         for (int j = 0; j < words; j++) {
             char to[CUDA_PTX_NAME], from[3][CUDA_PTX_NAME];
             const char *const operand[3] = {from[0], from[1], from[2]};

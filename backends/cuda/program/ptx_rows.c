@@ -49,7 +49,7 @@ static void name_word(const rows_ptx *m, int32_t v, int word, char name[CUDA_PTX
         snprintf(name, CUDA_PTX_NAME, "%%w%d_%d", (int)v, word);
 }
 
-static const char *find_step(const rows_ptx *m, const ndp_instruction *k, const char *step)
+static const void *find_step(const rows_ptx *m, const ndp_instruction *k, const char *step)
 {
     char name[32];
     snprintf(name, sizeof name, "%s_%s", is_extreme(k) ? ndp_op_name(k->op) : "sum", step);
@@ -160,7 +160,7 @@ static void add_states(const rows_ptx *m)
 
 /* ---- one value for each row ---- */
 /* The state met with that of the lane that differs in the bit distance: into met, or e. */
-static void add_meeting(const rows_ptx *m, int32_t v, const char *merge, int distance)
+static void add_meeting(const rows_ptx *m, int32_t v, const void *merge, int distance)
 {
     const int extreme = is_extreme(cuda_walk_instruction(&m->w, v));
     char state[CUDA_PTX_NAME];
@@ -181,7 +181,8 @@ static void add_meeting(const rows_ptx *m, int32_t v, const char *merge, int dis
 static void add_merge(rows_ptx *m, int32_t v)
 {
     const ndp_instruction *k = cuda_walk_instruction(&m->w, v);
-    const char *merge = find_step(m, k, "merge"), *type = is_extreme(k) ? "b32" : "f64";
+    const void *merge = find_step(m, k, "merge");
+    const char *type = is_extreme(k) ? "b32" : "f64";
     const char *met = is_extreme(k) ? "%e" : "%met";
     const int nbytes = is_extreme(k) ? 4 : 8, n = m->merges++, half = n % 2 * 64;
     for (int h = 16; h; h /= 2) {
@@ -232,7 +233,7 @@ static void add_value(const rows_ptx *m, int32_t v)
 static void add_instruction(const rows_ptx *m, int32_t v, int words)
 {
     const ndp_instruction *k = cuda_walk_instruction(&m->w, v);
-    const char *body = cuda_ptx_find(m->x, ndp_op_name(k->op));
+    const void *body = cuda_ptx_find(m->x, ndp_op_name(k->op));
     char to[CUDA_PTX_NAME], from[3][CUDA_PTX_NAME];
     for (int j = 0; j < words; j++) {
         name_word(m, v, j, to);
@@ -273,7 +274,7 @@ static void add_divisors(const rows_ptx *m, int32_t walk)
 
 static void add_quotients(const rows_ptx *m, int32_t v)
 {
-    const char *body = cuda_ptx_find(m->x, "quotient");
+    const void *body = cuda_ptx_find(m->x, "quotient");
     char to[CUDA_PTX_NAME], from[CUDA_PTX_NAME], part[4][CUDA_PTX_NAME];
     for (int i = 0; i < 4; i++)
         snprintf(part[i], sizeof part[i], "%%n%d_%d", (int)v, i);

@@ -9,8 +9,9 @@
 
 static void add_registers(cuda_ptx *x)
 {
-    cuda_text_add(x->t, ".reg .pred %%past, %%here<%d>;\n.reg .b16 %%half, %%other;\n"
-                        ".reg .b32 %%first, %%n, %%last, %%i;\n",
+    cuda_text_add(x->t,
+                  ".reg .pred %%past, %%here<%d>;\n.reg .b16 %%half, %%other;\n"
+                  ".reg .b32 %%first, %%n, %%last, %%i;\n",
                   (int)CUDA_PROGRAM_EACH);
     cuda_ptx_locating(x);
     cuda_ptx_words(x);
@@ -22,11 +23,12 @@ static void add_registers(cuda_ptx *x)
 static void add_first(cuda_ptx *x)
 {
     cuda_text_add(x->t, "%s", x->capability >= 90 ? "griddepcontrol.wait;\n" : "");
-    cuda_text_add(x->t,
-                  "mov.u32 %%t, %%ctaid.x;\nmov.u32 %%u, %%tid.x;\n"
-                  "mad.lo.s32 %%first, %%t, %d, %%u;\nld.param.u32 %%n, [p+%zu];\n"
-                  "setp.ge.u32 %%past, %%first, %%n;\n@%%past bra $end;\nadd.s32 %%last, %%n, -1;\n",
-                  (int)(CUDA_PROGRAM_EACH * CUDA_PROGRAM_THREADS), AT(n));
+    cuda_text_add(
+        x->t,
+        "mov.u32 %%t, %%ctaid.x;\nmov.u32 %%u, %%tid.x;\n"
+        "mad.lo.s32 %%first, %%t, %d, %%u;\nld.param.u32 %%n, [p+%zu];\n"
+        "setp.ge.u32 %%past, %%first, %%n;\n@%%past bra $end;\nadd.s32 %%last, %%n, -1;\n",
+        (int)(CUDA_PROGRAM_EACH * CUDA_PROGRAM_THREADS), AT(n));
     for (uint32_t i = 0; i < x->p->n_in + x->p->n_out; i++)
         cuda_text_add(x->t, "ld.param.u64 %%b%u, [p+%zu];\n", i,
                       AT(operand) + i * sizeof(uint64_t));
@@ -42,8 +44,7 @@ static void add_places(cuda_ptx *x, int j)
                   (int)(j * CUDA_PROGRAM_THREADS), j);
     cuda_ptx_locate(x, cuda_program_dims(x->p), AT(extent), AT(stride));
     for (uint32_t i = 0; i < x->p->n_in + x->p->n_out; i++)
-        cuda_text_add(x->t,
-                      "shl.b64 %%o%u, %%o%u, %d;\nadd.s64 %%a%u_%d, %%b%u, %%o%u;\n", i, i,
+        cuda_text_add(x->t, "shl.b64 %%o%u, %%o%u, %d;\nadd.s64 %%a%u_%d, %%b%u, %%o%u;\n", i, i,
                       cuda_ptx_bytes(x) / 2, i, j, i, i);
 }
 
