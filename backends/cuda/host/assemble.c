@@ -58,6 +58,7 @@ static int32_t compile(void *arg, ndh_compiled *out)
     char *ptx = j->ptx(j->ctx);
     if (!ptx)
         return cuda_error(NDP_ERR_MEMORY, "no host memory for the PTX of %s", j->name);
+    cuda_dump_source(j->name, "ptx", ptx);
     int32_t status = cuda_enter(j->dev, &scope);
     if (status == NDP_OK) {
         CUstreamCaptureMode mode = cuda_capture_relax();
