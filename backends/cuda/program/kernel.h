@@ -9,8 +9,8 @@ enum { CUDA_PROGRAM_FLAT, CUDA_PROGRAM_STRIDED, CUDA_PROGRAM_ROWS };
 
 /* Code, loaded when it is first called. */
 typedef struct {
-    char *source;
-    int assembled; /* by the driver, to the same bits; else by NVRTC */
+    char *source; /* of CUDA C++; NULL: not yet */
+    char *key; /* where the driver assembles it, to the same bits; else NULL: NVRTC compiles it */
     CUmodule module;
     CUfunction function;
     atomic_uint epoch; /* of the device when the function was found; 0: not yet */

@@ -175,6 +175,22 @@ int cuda_program_assembles(const ndp_program *p, int capability, int whole)
            dtype_of(p) != 0;
 }
 
+void cuda_program_key(const ndp_program *p, int whole, cuda_text *out)
+{
+    cuda_text_add(out, "program of ndock, headers %s, %x %d %x:", cuda_program_sums,
+                  (unsigned)p->flags, whole, (unsigned)p->row_in);
+    for (uint32_t i = 0; i < p->n_in + p->n_scalar; i++)
+        cuda_text_add(out, i == p->n_in ? ", scalars %d" : " %d", (int)p->dtype[i]);
+    for (uint32_t i = 0; i < p->n_instruction; i++) {
+        const ndp_instruction *k = &p->instruction[i];
+        cuda_text_add(out, "; %d %d %d: %d %d %d", (int)k->op, (int)k->dtype, (int)k->compute,
+                      (int)k->arg[0], (int)k->arg[1], (int)k->arg[2]);
+    }
+    cuda_text_add(out, "; results");
+    for (uint32_t i = 0; i < p->n_out; i++)
+        cuda_text_add(out, " %d", (int)p->out[i]);
+}
+
 int cuda_program_ptx(const ndp_program *p, int capability, int whole, cuda_text *out)
 {
     cuda_ptx x = {.p = p, .t = out, .capability = capability};

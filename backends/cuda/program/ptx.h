@@ -14,6 +14,8 @@ enum { CUDA_PTX_CAPABILITY = 80 };
 /* Whether there are bodies for all that the kernel needs on a device of the capability; whole as in
  * cuda_program_source(). */
 int cuda_program_assembles(const ndp_program *, int capability, int whole);
+/* All that it depends on, as a short text: the kernel cache's key. */
+void cuda_program_key(const ndp_program *, int whole, cuda_text *out);
 /* The kernel; 0: there are not, or there is no memory. */
 int cuda_program_ptx(const ndp_program *, int capability, int whole, cuda_text *out);
 
