@@ -37,6 +37,7 @@ python_tests = \
   %reldir%/test_format.py %reldir%/test_fp8.py \
   %reldir%/test_graph.py \
   %reldir%/test_fuse.py \
+  %reldir%/test_fuse_words.py \
   %reldir%/test_gguf.py \
   %reldir%/test_hostile.py \
   %reldir%/test_index.py \
