@@ -91,6 +91,11 @@ static void plan_call(plan *p, const ndp_call *call)
     p->channels_inner = p->x.channel == 1 && mm_is_native(p->k, p->x.dtype);
     cv_weight_plan(&p->few, call);
     p->beside = cv_weight_is_beside(&p->few);
+    p->is_direct = !p->beside && cv_weight_is_direct(&p->few);
+    if (p->is_direct) {
+        cv_weight_direct_plan(&p->few, &p->direct);
+        return;
+    }
     p->planes = !p->beside && cv_weight_planes(&p->few);
     p->turned = !p->beside && !p->planes && is_turned(p, out->shape[1]);
     p->channels_inner = (p->channels_inner || p->turned) && !p->planes;
@@ -191,8 +196,9 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
 
 static int64_t need_of(const plan *p, int64_t slots)
 {
-    return p->beside ? cv_weight_beside_bytes(&p->few)
-                     : p->sums + mm_round_up(slots, 64) + slots * p->slot_bytes;
+    return p->beside      ? cv_weight_beside_bytes(&p->few)
+           : p->is_direct ? p->direct.bytes
+                          : p->sums + mm_round_up(slots, 64) + slots * p->slot_bytes;
 }
 
 uint64_t cv_weight_scratch(const ndp_call *call)
@@ -210,6 +216,10 @@ int32_t cv_weight_run(const ndp_call *call)
     if (!call->scratch.mem || ndp_view_size(&call->scratch) < need_of(&p, r.n_slots))
         return cpu_error(NDP_ERR_INTERNAL, "conv_weight was called without its scratch memory");
     r.sums = cpu_ptr(&call->scratch);
+    if (p.is_direct) {
+        cv_weight_direct_run(&p.few, &p.direct, &call->out[0], r.sums);
+        return NDP_OK;
+    }
     if (p.beside) {
         cv_weight_beside(&p.few, &call->out[0], r.sums);
         return NDP_OK;
