@@ -76,6 +76,7 @@ static void plan_weights(cv_plan *p)
     d->w_copied = !mm_is_native(p->k, p->w_dtype);
     d->w_out = p->w_out;
     d->w_in = p->w_in;
+    d->run = p->w_in == 1 ? 16 : 1;
     memcpy(d->w_space, p->w_space, sizeof d->w_space);
     if (d->w_copied) {
         const int64_t taps = cv_product(p->kernel);
@@ -122,21 +123,26 @@ typedef struct {
     int64_t first, units, position; /* the first unit; how many; the band's first row of positions */
 } turn;
 
+/* Taps of a channel, or of as many channels as lie on a line of the cache. */
 static void make_steps(const cv_plan *p, int64_t number, cv_step *step)
 {
     const cv_direct *d = &p->windows;
     nd_window_axis axis[3];
     if (cv_phase(p, number, axis) < 0)
         return;
-    for (int64_t c = 0; c < p->ci; c++)
+    for (int64_t from = 0; from < p->ci; from += d->run) {
+        const int64_t end = from + d->run < p->ci ? from + d->run : p->ci;
         for (int64_t i = 0; i < axis[1].taps; i++)
-            for (int64_t j = 0; j < axis[2].taps; j++, step++) {
-                step->a = c * d->w_in + (axis[1].tap + i * axis[1].tap_step) * d->w_space[1] +
-                          (axis[2].tap + j * axis[2].tap_step) * d->w_space[2];
-                step->b = c * d->grid.channel +
-                          cv_grid_displacement(&d->grid, axis[1].origin + i * axis[1].move,
-                                               axis[2].origin + j * axis[2].move);
+            for (int64_t j = 0; j < axis[2].taps; j++) {
+                const int64_t a = (axis[1].tap + i * axis[1].tap_step) * d->w_space[1] +
+                                  (axis[2].tap + j * axis[2].tap_step) * d->w_space[2];
+                const int64_t b =
+                    cv_grid_displacement(&d->grid, axis[1].origin + i * axis[1].move,
+                                         axis[2].origin + j * axis[2].move);
+                for (int64_t c = from; c < end; c++)
+                    *step++ = (cv_step){a + c * d->w_in, b + c * d->grid.channel};
             }
+    }
 }
 
 /* Tasks count (out, in) of the weight as it is given. */
@@ -201,13 +207,13 @@ static void save_beside(const tile *t, const char *sums, int64_t n, char *to, ch
     const cv_plan *p = t->t->r->p;
     const int64_t size = p->k->element, step = t->axis[2].step * p->out.space[2];
     const int native = mm_is_native(p->k, p->out.dtype);
-    const cv_turn turn = {.beside = native ? to : line,
+    const cv_turn turned = {.beside = native ? to : line,
                           .rows = (void *)(uintptr_t)sums,
                           .n = n,
                           .channels = t->m,
                           .step = native ? step : t->m,
                           .plane = p->pitch};
-    p->isa->together[p->k->dtype](&turn);
+    p->isa->together[p->k->dtype](&turned);
     for (int64_t i = 0; i < n && !native; i++)
         p->k->save[p->out.dtype](line + i * t->m * size, t->m, to + i * step * p->out.size, 1);
 }

@@ -42,5 +42,6 @@ typedef struct {
     int64_t steps_at, weights_at, grid_at; /* in what threads share */
     int64_t w_out, w_in, w_space[3];       /* strides of the weights that are read */
     int32_t w_copied;                      /* as they are in the type of sums */
+    int64_t run;                           /* channels whose taps follow each other */
 } cv_direct;
 #endif

@@ -71,6 +71,17 @@ static inline void CV_FN(block_fetch)(const cv_block *p, int64_t i, int64_t j)
             __builtin_prefetch(a + r * p->row + p->step[k].a, 0, 3);
 }
 
+/* The elements of a panel of rows that lie side by side, step by step: lines that are whole distances apart would compete
+ * for few sets of the cache while columns pass. */
+static void CV_FN(block_gather)(const cv_block *p, int64_t i, CV_T *to, cv_step *step)
+{
+    const CV_T *a = (const CV_T *)p->a + i;
+    for (int64_t k = 0; k < p->steps; k++, to += MM_ROWS) {
+        memcpy(to, a + p->step[k].a, MM_ROWS * sizeof *to);
+        step[k] = (cv_step){k * MM_ROWS, p->step[k].b};
+    }
+}
+
 static inline __attribute__((always_inline)) void CV_FN(block_rows)(const cv_block *p,
                                                                       const int rows, int real,
                                                                       int64_t i)
@@ -87,11 +98,29 @@ static inline __attribute__((always_inline)) void CV_FN(block_rows)(const cv_blo
     }
 }
 
+/* The same of rows whose elements are gathered. */
+static void CV_FN(block_gathered)(const cv_block *p, int64_t i)
+{
+    CV_T a[MM_MAX_DEPTH * MM_ROWS];
+    cv_step step[MM_MAX_DEPTH];
+    cv_block q = *p;
+    CV_FN(block_gather)(p, i, a, step);
+    q.a = a;
+    q.step = step;
+    q.rows = MM_ROWS;
+    q.sum = (CV_T *)p->sum + i * p->pitch;
+    CV_FN(block_rows)(&q, MM_ROWS, MM_ROWS, 0);
+}
+
 static void CV_FN(block)(const cv_block *p)
 {
+    const int gathers = p->row == 1 && p->columns > 2 * MM_ACROSS * CV_LANES;
     int64_t i = 0;
     for (; i + MM_ROWS <= p->rows; i += MM_ROWS)
-        CV_FN(block_rows)(p, MM_ROWS, MM_ROWS, i);
+        if (gathers)
+            CV_FN(block_gathered)(p, i);
+        else
+            CV_FN(block_rows)(p, MM_ROWS, MM_ROWS, i);
     for (; i + 2 * MM_FEW <= p->rows; i += 2 * MM_FEW)
         CV_FN(block_rows)(p, 2 * MM_FEW, 2 * MM_FEW, i);
     for (; i < p->rows; i += MM_FEW)
