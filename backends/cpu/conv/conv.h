@@ -190,9 +190,10 @@ int64_t cv_grid_size(const cv_grid *g, int64_t channels);
 /* From a channel's first element to what a tap meets at the first position: an element of the source, had the
  * position been the first of all. */
 int64_t cv_grid_displacement(const cv_grid *g, int64_t row, int64_t column);
-/* Some channels of the source from `from` on; the copy's first row of positions is number `position`. */
+/* Some channels of the source from `from` on; the copy's first row of positions is number `position`. Rows first to end
+ * of the planes. */
 void cv_grid_pack(const cv_plan *p, const cv_grid *g, const char *from, int64_t channels,
-                  int64_t position, char *to);
+                  int64_t position, int64_t first, int64_t end, char *to);
 
 /* ---- direct.c ---- */
 int cv_is_direct(const cv_plan *p);
@@ -204,7 +205,7 @@ void cv_direct_run(cv_run *r);
 /* ---- pointwise.c ---- */
 int cv_is_pointwise(const cv_plan *p);
 void cv_pointwise_plan(cv_plan *p);
-/* As cv_direct_slot; line: of a block's elements at positions that fill no vector. */
+/* As cv_direct_slot; line: of a block's elements at a tile's positions. */
 void cv_pointwise_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
 void cv_pointwise_run(cv_run *r);
 

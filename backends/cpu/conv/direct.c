@@ -11,6 +11,7 @@ enum {
     LEAST_P = 64,
     LEAST_O = 24,
     PACKED_CHANNELS = 16,    /* copied by a task: a line where they lie side by side */
+    PACKED_ROWS = 8,
 };
 
 int cv_is_direct(const cv_plan *p)
@@ -161,21 +162,31 @@ static void copy_weights(void *ctx, int64_t begin, int64_t end)
         }
 }
 
-/* Tasks count units of a turn, and some channels of them. */
+/* Rows of planes that a task copies: where channels lie side by side few, which all groups' tasks find in the cache. */
+static int64_t packed_rows(const cv_plan *p)
+{
+    const int64_t rows = p->windows.grid.rows;
+    return p->source.channel == 1 && p->groups > 1 && rows > PACKED_ROWS ? PACKED_ROWS : rows;
+}
+
+/* Tasks count runs of rows, units of a turn, and some channels of them. */
 static void pack_task(void *ctx, int64_t begin, int64_t end)
 {
     const turn *t = ctx;
     const cv_plan *p = t->r->p;
     const cv_direct *d = &p->windows;
     const int64_t parts = (p->ci + PACKED_CHANNELS - 1) / PACKED_CHANNELS;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t task = begin; task < end; task++) {
+        const int64_t i = task % (t->units * parts), rows = packed_rows(p);
+        const int64_t row = task / (t->units * parts) * rows;
+        const int64_t last = row + rows < d->grid.rows ? row + rows : d->grid.rows;
         const int64_t unit = t->first + i / parts, c = i % parts * PACKED_CHANNELS;
         const int64_t n = p->ci - c < PACKED_CHANNELS ? p->ci - c : PACKED_CHANNELS;
         const char *from = p->source.data +
                            (unit / p->groups * p->source.image +
                             (unit % p->groups * p->ci + c) * p->source.channel) *
                                p->source.size;
-        cv_grid_pack(p, &d->grid, from, n, t->position,
+        cv_grid_pack(p, &d->grid, from, n, t->position, row, last,
                      t->r->packed + d->grid_at + i / parts * d->unit_bytes +
                          c * d->grid.channel * p->k->element);
     }
@@ -280,7 +291,8 @@ static void compute(const tile *t, int64_t phase, char *slot)
     finish(t, sums, slot + p->slot_row, slot + p->slot_image);
 }
 
-/* Tasks count units, phases, tiles of channels, tiles of positions. */
+/* Tasks count units, phases, tiles of channels, tiles of positions; where groups' channels lie side by side in the result,
+ * tiles of positions before units, so that the groups write to what is in the cache. */
 static void run_tiles(void *ctx, int64_t begin, int64_t end)
 {
     const turn *u = ctx;
@@ -290,9 +302,10 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
     const int s = cpu_slot_take(r->busy, r->n_slots);
     const int64_t phases = cv_product(p->phases);
     for (int64_t task = begin; task < end; task++) {
-        int64_t rest = task;
-        tile t = {.t = u, .p0 = rest % d->tiles_p * d->tile_p};
-        rest /= d->tiles_p;
+        const int by_place = p->groups > 1 && p->out.channel == 1;
+        const int64_t others = u->units * phases * d->tiles_o;
+        int64_t rest = by_place ? task % others : task / d->tiles_p;
+        tile t = {.t = u, .p0 = (by_place ? task / others : task % d->tiles_p) * d->tile_p};
         t.o = rest % d->tiles_o * d->tile_o;
         rest /= d->tiles_o;
         const int64_t phase = rest % phases;
@@ -316,7 +329,8 @@ void cv_direct_run(cv_run *r)
     const cv_direct *d = &p->windows;
     const int64_t phases = cv_product(p->phases), all = p->images * p->groups;
     const int64_t parts = (p->ci + PACKED_CHANNELS - 1) / PACKED_CHANNELS;
-    const int64_t packed = PACKED_CHANNELS * d->grid.plane;
+    const int64_t rows = packed_rows(p), runs = (d->grid.rows + rows - 1) / rows;
+    const int64_t packed = PACKED_CHANNELS * rows * d->grid.pitch;
     const int64_t work = d->tile_p * d->tile_o * (p->ci * p->most_taps + 1);
     cv_step *step = (cv_step *)(r->packed + d->steps_at);
     for (int64_t i = 0; i < phases; i++)
@@ -330,7 +344,7 @@ void cv_direct_run(cv_run *r)
                       .first = first,
                       .units = all - first < d->units ? all - first : d->units,
                       .position = band * d->band};
-            cpu_parallel(t.units * parts, 1 + 16384 / (packed + 1), pack_task, &t);
+            cpu_parallel(runs * t.units * parts, 1 + 16384 / (packed + 1), pack_task, &t);
             cpu_parallel(t.units * phases * d->tiles_o * d->tiles_p,
                          (MM_TASK_WORK / 2 + work - 1) / work, run_tiles, &t);
         }

@@ -109,13 +109,14 @@ static void pack_row(const cv_plan *p, const cv_grid *g, const char *from, int64
 }
 
 void cv_grid_pack(const cv_plan *p, const cv_grid *g, const char *from, int64_t channels,
-                  int64_t position, char *to)
+                  int64_t position, int64_t first, int64_t end, char *to)
 {
     const int64_t size = p->k->element;
     for (int64_t down = 0; down < g->scale[0]; down++)
         for (int64_t across = 0; across < g->scale[1] && g->used[0][down]; across++) {
-            char *plane = to + (down * g->scale[1] + across) * g->plane * size;
-            for (int64_t r = 0; r < g->rows && g->used[1][across]; r++, plane += g->pitch * size) {
+            char *plane =
+                to + ((down * g->scale[1] + across) * g->plane + first * g->pitch) * size;
+            for (int64_t r = first; r < end && g->used[1][across]; r++, plane += g->pitch * size) {
                 const int64_t row = g->low[0] + down + (position + r) * g->scale[0];
                 if (row >= 0 && row < p->source.extent[1])
                     pack_row(p, g, from + row * p->source.space[1] * p->source.size, channels,

@@ -144,7 +144,6 @@ static void plan_scratch(cv_plan *p)
         p->slot_sums = take(p, sums * size);
         p->slot_row = take(p, row * size);
         p->slot_image = take(p, line * size);
-        p->slot_weights = take(p, p->is_pointwise ? p->tile_o * 64 : 0);
         return;
     }
     if (p->plane) {

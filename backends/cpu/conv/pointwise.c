@@ -53,7 +53,7 @@ void cv_pointwise_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *l
     const int64_t most = p->ci < MM_MAX_DEPTH ? p->ci : MM_MAX_DEPTH;
     *sums = (p->pixels_down ? p->tile_p : p->tile_o) * p->pitch;
     *row = p->pitch;
-    *line = p->pixels_down ? 0 : most * (64 / p->k->element);
+    *line = p->pixels_down ? 0 : most * p->pitch;
 }
 
 static char *weights_of(const cv_run *r, int64_t group)
@@ -89,59 +89,37 @@ typedef struct {
     int64_t image, group, o, m, p0, np;
 } tile;
 
-/* Products of columns `from` to `end` of the tile, which are whole vectors or have zeros or others' elements behind them. */
-static void add_columns(const tile *t, cv_block *q, const char *b, int64_t columns, int64_t column,
-                        char *sums, int64_t pitch)
-{
-    const int64_t size = t->r->p->k->element;
-    q->b = b;
-    q->columns = columns;
-    q->pitch = pitch;
-    q->sum = sums + column * size;
-    t->r->p->isa->block[t->r->p->k->dtype](q);
-}
-
-/* Elements of a block's channels at the last positions, which fill no vector, amid zeros. */
-static void copy_tail(const tile *t, const char *from, int64_t k, int64_t depth, int64_t n, char *to)
+/* Elements of a block's channels at the tile's positions: rows as they lie are whole pages apart, and would compete for
+ * few sets of the cache. */
+static void copy_block(const tile *t, const char *from, int64_t depth, char *to)
 {
     const cv_plan *p = t->r->p;
     const int64_t size = p->k->element;
-    for (int64_t i = 0; i < depth; i++, to += 64) {
-        memcpy(to, from + (k + i) * p->source.channel * size, (size_t)(n * size));
-        memset(to + n * size, 0, (size_t)(64 - n * size));
-    }
+    for (int64_t i = 0; i < depth; i++, to += p->pitch * size, from += p->source.channel * size)
+        memcpy(to, from, (size_t)(t->np * size));
 }
 
 /* Rows are channels of the result, columns positions. */
-static void rows_of_channels(const tile *t, char *sums, int64_t pitch, char *line, char *tail_sums)
+static void rows_of_channels(const tile *t, char *sums, int64_t pitch, char *copy)
 {
     const cv_plan *p = t->r->p;
-    const int64_t size = p->k->element, depth = mm_block_depth(p->ci), lanes = 64 / size;
-    const int64_t whole = t->np / lanes * lanes, left = t->np - whole;
-    const cv_step *step = (const cv_step *)t->r->packed;
-    const char *from = p->source.data + (t->image * p->source.image +
-                                         t->group * p->ci * p->source.channel + t->p0) *
-                                            size;
-    cv_step tail[MM_MAX_DEPTH];
+    const int64_t size = p->k->element, depth = mm_block_depth(p->ci);
+    const int64_t at =
+        t->image * p->source.image + t->group * p->ci * p->source.channel + t->p0;
     for (int64_t k = 0; k < p->ci; k += depth) {
-        cv_block q = {.rows = t->m,
-                      .steps = p->ci - k < depth ? p->ci - k : depth,
-                      .row = p->w_out,
-                      .step = step + k,
-                      .a = weight_at(p, t->group, t->o),
-                      .add = k > 0};
-        if (whole > 0)
-            add_columns(t, &q, from, whole, 0, sums, pitch);
-        if (left == 0)
-            continue;
-        copy_tail(t, from + whole * size, k, q.steps, left, line);
-        for (int64_t i = 0; i < q.steps; i++)
-            tail[i] = (cv_step){step[k + i].a, i * lanes};
-        q.step = tail;
-        add_columns(t, &q, line, left, 0, tail_sums, lanes);
+        const cv_block q = {.rows = t->m,
+                            .columns = t->np,
+                            .steps = p->ci - k < depth ? p->ci - k : depth,
+                            .row = p->w_out,
+                            .pitch = pitch,
+                            .step = (const cv_step *)t->r->packed,
+                            .a = weight_at(p, t->group, t->o) + k * p->w_in * size,
+                            .b = copy,
+                            .sum = sums,
+                            .add = k > 0};
+        copy_block(t, p->source.data + (at + k * p->source.channel) * size, q.steps, copy);
+        p->isa->block[p->k->dtype](&q);
     }
-    for (int64_t o = 0; o < t->m && left > 0; o++)
-        memcpy(sums + (o * pitch + whole) * size, tail_sums + o * 64, (size_t)(left * size));
 }
 
 /* Rows are positions, columns channels of the result. */
@@ -152,13 +130,18 @@ static void rows_of_pixels(const tile *t, char *sums, int64_t pitch)
     const int64_t at = t->image * p->source.image + t->group * p->ci * p->source.channel +
                        t->p0 * p->source.space[2];
     for (int64_t k = 0; k < p->ci; k += depth) {
-        cv_block q = {.rows = t->np,
-                      .steps = p->ci - k < depth ? p->ci - k : depth,
-                      .row = p->source.space[2],
-                      .step = (const cv_step *)t->r->packed + k,
-                      .a = p->source.data + at * size,
-                      .add = k > 0};
-        add_columns(t, &q, weights_of(t->r, t->group) + t->o * size, t->m, 0, sums, pitch);
+        const cv_block q = {.rows = t->np,
+                            .columns = t->m,
+                            .steps = p->ci - k < depth ? p->ci - k : depth,
+                            .row = p->source.space[2],
+                            .pitch = pitch,
+                            .step = (const cv_step *)t->r->packed,
+                            .a = p->source.data + (at + k * p->source.channel) * size,
+                            .b = weights_of(t->r, t->group) + (k * p->packed / p->ci) +
+                                 t->o * size,
+                            .sum = sums,
+                            .add = k > 0};
+        p->isa->block[p->k->dtype](&q);
     }
 }
 
@@ -189,8 +172,8 @@ static void compute(const tile *t, char *slot)
 {
     const cv_plan *p = t->r->p;
     const int64_t lanes = 64 / p->k->element;
-    /* Whole vectors of channels are written where these lie side by side. */
-    const int direct = p->direct && (!p->pixels_down || t->m % lanes == 0);
+    /* Whole vectors are written. */
+    const int direct = p->direct && (p->pixels_down ? t->m : t->np) % lanes == 0;
     const int64_t pitch = !direct           ? p->pitch
                           : p->pixels_down  ? p->out.space[2]
                                             : p->out.channel;
@@ -198,7 +181,7 @@ static void compute(const tile *t, char *slot)
     if (p->pixels_down)
         rows_of_pixels(t, sums, pitch);
     else
-        rows_of_channels(t, sums, pitch, slot + p->slot_image, slot + p->slot_weights);
+        rows_of_channels(t, sums, pitch, slot + p->slot_image);
     if (!direct)
         finish(t, sums, slot + p->slot_row);
 }
@@ -231,7 +214,7 @@ void cv_pointwise_run(cv_run *r)
     const int64_t work = p->tile_p * p->tile_o * p->ci;
     for (int64_t k = 0; k < p->ci; k++) {
         step[k].a = k * (p->pixels_down ? p->source.channel : p->w_in);
-        step[k].b = k * (p->pixels_down ? p->packed / p->ci / p->k->element : p->source.channel);
+        step[k].b = k * (p->pixels_down ? p->packed / p->ci / p->k->element : p->pitch);
     }
     if (p->pixels_down)
         cpu_parallel(p->groups * p->ci, 1 + 16384 / (p->co + 1), copy_weights, r);
