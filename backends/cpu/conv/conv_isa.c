@@ -174,6 +174,9 @@ static inline int cv_tap_inside(const cv_gather *g, const cv_tap *t, const cv_la
 #define CV_I int64_t
 #include "conv/dot_tmpl.h"
 
+#if CPU_ISA_LEVEL >= 1 && defined(__AVX2__)
+#include "conv/turn_avx2.h"
+#endif
 #define CV_NAME f32
 #define CV_T uint32_t
 #include "conv/turn_tmpl.h"

@@ -4,7 +4,6 @@
 #include "conv/conv.h"
 
 enum {
-    LEAST_OUT = 4,           /* channels of the result in a group */
     BAND_BYTES = 4 << 20,    /* of copies that exist at a time */
     TILE_P = 256,            /* positions */
     TILE_O = 192,            /* channels */
@@ -22,7 +21,7 @@ int cv_is_direct(const cv_plan *p)
     const int scaled = !p->backward && (p->stride[1] > CV_MOST_PHASES || p->stride[2] > CV_MOST_PHASES);
     if (beside && !mm_is_native(p->k, p->source.dtype))
         return 0;
-    return flat && !scaled && p->co >= LEAST_OUT && p->ci > 0 && cv_product(p->phases) <= 16 &&
+    return flat && !scaled && p->co >= CV_LEAST_OUT && p->ci > 0 && cv_product(p->phases) <= 16 &&
            cv_product(p->kernel) > 1 && cv_product(p->out.extent) > 0 && p->images > 0;
 }
 
@@ -154,6 +153,12 @@ static void copy_weights(void *ctx, int64_t begin, int64_t end)
     const int64_t size = ndp_dtype_size(p->w_dtype), taps = cv_product(p->kernel);
     const int64_t inner = p->backward ? p->co : p->ci;
     char *to = r->packed + p->windows.weights_at + begin * taps * p->k->element;
+    if (cv_is_line(p->w_space, p->kernel) && p->w_space[2] == 1 &&
+        (p->backward ? p->w_out : p->w_in) == taps &&
+        (p->backward ? p->w_in : p->w_out) == inner * taps) {
+        p->k->load[p->w_dtype](p->weight + begin * taps * size, 0, 1, 1, (end - begin) * taps, to);
+        return;
+    }
     for (int64_t t = begin; t < end; t++)
         for (int64_t i = 0; i < p->kernel[1]; i++, to += p->kernel[2] * p->k->element) {
             const int64_t at = t / inner * (p->backward ? p->w_in : p->w_out) +

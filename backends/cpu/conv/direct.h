@@ -23,6 +23,8 @@ typedef struct {
     int add;
 } cv_block;
 
+enum { CV_LEAST_OUT = 4 /* channels of the result in a group, for which this pays */ };
+
 /* Planes of the phases of a stride, of some rows of a channel: of rows and of columns, elements low + phase + i*scale
  * of the source. */
 enum { CV_MOST_PHASES = 8 };

@@ -5,11 +5,11 @@
 #include <string.h>
 #include "conv/conv.h"
 
-enum { TILE_P = 256, TILE_O = 192, LEAST_OUT = 4 };
+enum { TILE_P = 256, TILE_O = 192 };
 
 int cv_is_pointwise(const cv_plan *p)
 {
-    if (cv_product(p->kernel) != 1 || p->co < LEAST_OUT || p->ci < 1 || p->images == 0 ||
+    if (cv_product(p->kernel) != 1 || p->co < CV_LEAST_OUT || p->ci < 1 || p->images == 0 ||
         cv_product(p->out.extent) == 0 || !mm_is_native(p->k, p->source.dtype) ||
         !mm_is_native(p->k, p->w_dtype))
         return 0;

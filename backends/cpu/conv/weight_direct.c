@@ -9,7 +9,6 @@
 #include "conv/weight.h"
 
 enum {
-    LEAST_OUT = 4,
     COPY_BYTES = 4 << 20,      /* of copies that exist at a time */
     MOST_POSITIONS = 16 << 10, /* of a band */
     TASKS = 64,                /* wanted for any number of threads, by parts */
@@ -33,7 +32,7 @@ int cv_weight_is_direct(const cv_plan *f)
     const int flat =
         f->kernel[0] == 1 && f->source.extent[0] == 1 && f->out.extent[0] == 1 && f->before[0] == 0;
     const int64_t line = 64 / f->k->element, lanes = lanes_of(f);
-    return flat && f->co >= LEAST_OUT && f->ci > 0 && cv_product(f->kernel) > 1 &&
+    return flat && f->co >= CV_LEAST_OUT && f->ci > 0 && cv_product(f->kernel) > 1 &&
            2 * lanes >= mm_round_up(lanes, line) && cv_product(f->out.extent) > 0 &&
            f->images > 0 && mm_is_native(f->k, f->source.dtype) &&
            mm_is_native(f->k, f->out.dtype);
