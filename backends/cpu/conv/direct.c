@@ -4,14 +4,21 @@
 #include "conv/conv.h"
 
 enum {
-    BAND_BYTES = 4 << 20,    /* of copies that exist at a time */
+    BAND_BYTES = 4 << 20,    /* of copies that exist at a time, where bands are not too short */
+    MOST_BYTES = 64 << 20,
+    LEAST_BAND = 8,
     TILE_P = 256,            /* positions */
     TILE_O = 192,            /* channels */
     LEAST_P = 64,
     LEAST_O = 24,
     PACKED_CHANNELS = 16,    /* copied by a task: a line where they lie side by side */
-    PACKED_ROWS = 8,
+    PACKED_ROWS = 8,         /* and so many of them */
 };
+
+static int64_t rows_of(const cv_plan *p)
+{
+    return (p->out.extent[1] + p->phases[1] - 1) / p->phases[1];
+}
 
 int cv_is_direct(const cv_plan *p)
 {
@@ -19,15 +26,13 @@ int cv_is_direct(const cv_plan *p)
         p->kernel[0] == 1 && p->source.extent[0] == 1 && p->out.extent[0] == 1 && p->before[0] == 0;
     const int beside = p->source.channel == 1 && p->source.space[2] != 1 && p->ci > 1;
     const int scaled = !p->backward && (p->stride[1] > CV_MOST_PHASES || p->stride[2] > CV_MOST_PHASES);
-    if (beside && !mm_is_native(p->k, p->source.dtype))
+    if (!flat || scaled || p->co < CV_LEAST_OUT || p->ci < 1 || cv_product(p->phases) > 16 ||
+        cv_product(p->out.extent) == 0 || p->images == 0 ||
+        (beside && !mm_is_native(p->k, p->source.dtype)))
         return 0;
-    return flat && !scaled && p->co >= CV_LEAST_OUT && p->ci > 0 && cv_product(p->phases) <= 16 &&
-           cv_product(p->kernel) > 1 && cv_product(p->out.extent) > 0 && p->images > 0;
-}
-
-static int64_t rows_of(const cv_plan *p)
-{
-    return (p->out.extent[1] + p->phases[1] - 1) / p->phases[1];
+    cv_grid least;
+    cv_grid_plan(p, rows_of(p) < LEAST_BAND ? rows_of(p) : LEAST_BAND, &least);
+    return cv_grid_size(&least, p->ci) * p->k->element <= MOST_BYTES;
 }
 
 /* Bands of rows, where an image's group takes more than there may be; else several groups at a time. */
@@ -38,7 +43,7 @@ static void plan_bands(cv_plan *p)
     for (;;) {
         cv_grid_plan(p, d->band, &d->grid);
         d->unit_bytes = mm_round_up(cv_grid_size(&d->grid, p->ci) * p->k->element, 64);
-        if (d->unit_bytes <= BAND_BYTES || d->band <= 8)
+        if (d->unit_bytes <= BAND_BYTES || d->band <= LEAST_BAND)
             break;
         d->band = (d->band + 1) / 2;
     }
@@ -123,25 +128,42 @@ typedef struct {
     int64_t first, units, position; /* the first unit; how many; the band's first row of positions */
 } turn;
 
-/* Taps of a channel, or of as many channels as lie on a line of the cache. */
+/* Of the first `run` channels, tap by tap. */
+static cv_step *make_run(const cv_plan *p, const nd_window_axis axis[3], int64_t run, cv_step *step)
+{
+    const cv_direct *d = &p->windows;
+    for (int64_t i = 0; i < axis[1].taps; i++)
+        for (int64_t j = 0; j < axis[2].taps; j++) {
+            const int64_t a = (axis[1].tap + i * axis[1].tap_step) * d->w_space[1] +
+                              (axis[2].tap + j * axis[2].tap_step) * d->w_space[2];
+            const int64_t b = cv_grid_displacement(&d->grid, axis[1].origin + i * axis[1].move,
+                                                   axis[2].origin + j * axis[2].move);
+            for (int64_t c = 0; c < run; c++)
+                *step++ = (cv_step){a + c * d->w_in, b + c * d->grid.channel};
+        }
+    return step;
+}
+
+/* Taps of a channel, or of as many channels as lie on a line of the cache; what comes after is as far further on. */
 static void make_steps(const cv_plan *p, int64_t number, cv_step *step)
 {
     const cv_direct *d = &p->windows;
+    const int64_t whole = p->ci / d->run * d->run, rest = p->ci - whole;
     nd_window_axis axis[3];
     if (cv_phase(p, number, axis) < 0)
         return;
-    for (int64_t from = 0; from < p->ci; from += d->run) {
-        const int64_t end = from + d->run < p->ci ? from + d->run : p->ci;
-        for (int64_t i = 0; i < axis[1].taps; i++)
-            for (int64_t j = 0; j < axis[2].taps; j++) {
-                const int64_t a = (axis[1].tap + i * axis[1].tap_step) * d->w_space[1] +
-                                  (axis[2].tap + j * axis[2].tap_step) * d->w_space[2];
-                const int64_t b =
-                    cv_grid_displacement(&d->grid, axis[1].origin + i * axis[1].move,
-                                         axis[2].origin + j * axis[2].move);
-                for (int64_t c = from; c < end; c++)
-                    *step++ = (cv_step){a + c * d->w_in, b + c * d->grid.channel};
-            }
+    const int64_t n = axis[1].taps * axis[2].taps * d->run;
+    cv_step *at = step;
+    if (whole > 0)
+        at = make_run(p, axis, d->run, step);
+    for (int64_t k = n; k < whole / d->run * n; k++, at++)
+        *at = (cv_step){at[-n].a + d->run * d->w_in, at[-n].b + d->run * d->grid.channel};
+    if (rest == 0)
+        return;
+    cv_step *end = make_run(p, axis, rest, at);
+    for (; at < end; at++) {
+        at->a += whole * d->w_in;
+        at->b += whole * d->grid.channel;
     }
 }
 
@@ -167,14 +189,8 @@ static void copy_weights(void *ctx, int64_t begin, int64_t end)
         }
 }
 
-/* Rows of planes that a task copies: where channels lie side by side few, which all groups' tasks find in the cache. */
-static int64_t packed_rows(const cv_plan *p)
-{
-    const int64_t rows = p->windows.grid.rows;
-    return p->source.channel == 1 && p->groups > 1 && rows > PACKED_ROWS ? PACKED_ROWS : rows;
-}
-
-/* Tasks count runs of rows, units of a turn, and some channels of them. */
+/* Tasks count runs of rows, units of a turn, and some channels of them: of groups whose channels lie side by side, all
+ * find the run in the cache. */
 static void pack_task(void *ctx, int64_t begin, int64_t end)
 {
     const turn *t = ctx;
@@ -182,9 +198,8 @@ static void pack_task(void *ctx, int64_t begin, int64_t end)
     const cv_direct *d = &p->windows;
     const int64_t parts = (p->ci + PACKED_CHANNELS - 1) / PACKED_CHANNELS;
     for (int64_t task = begin; task < end; task++) {
-        const int64_t i = task % (t->units * parts), rows = packed_rows(p);
-        const int64_t row = task / (t->units * parts) * rows;
-        const int64_t last = row + rows < d->grid.rows ? row + rows : d->grid.rows;
+        const int64_t i = task % (t->units * parts), row = task / (t->units * parts) * PACKED_ROWS;
+        const int64_t left = d->grid.rows - row, last = row + (left < PACKED_ROWS ? left : PACKED_ROWS);
         const int64_t unit = t->first + i / parts, c = i % parts * PACKED_CHANNELS;
         const int64_t n = p->ci - c < PACKED_CHANNELS ? p->ci - c : PACKED_CHANNELS;
         const char *from = p->source.data +
@@ -334,8 +349,8 @@ void cv_direct_run(cv_run *r)
     const cv_direct *d = &p->windows;
     const int64_t phases = cv_product(p->phases), all = p->images * p->groups;
     const int64_t parts = (p->ci + PACKED_CHANNELS - 1) / PACKED_CHANNELS;
-    const int64_t rows = packed_rows(p), runs = (d->grid.rows + rows - 1) / rows;
-    const int64_t packed = PACKED_CHANNELS * rows * d->grid.pitch;
+    const int64_t runs = (d->grid.rows + PACKED_ROWS - 1) / PACKED_ROWS;
+    const int64_t packed = PACKED_CHANNELS * PACKED_ROWS * d->grid.pitch;
     const int64_t work = d->tile_p * d->tile_o * (p->ci * p->most_taps + 1);
     cv_step *step = (cv_step *)(r->packed + d->steps_at);
     for (int64_t i = 0; i < phases; i++)
@@ -349,7 +364,7 @@ void cv_direct_run(cv_run *r)
                       .first = first,
                       .units = all - first < d->units ? all - first : d->units,
                       .position = band * d->band};
-            cpu_parallel(runs * t.units * parts, 1 + 16384 / (packed + 1), pack_task, &t);
+            cpu_parallel(runs * t.units * parts, 1 + 8192 / (packed + 1), pack_task, &t);
             cpu_parallel(t.units * phases * d->tiles_o * d->tiles_p,
                          (MM_TASK_WORK / 2 + work - 1) / work, run_tiles, &t);
         }

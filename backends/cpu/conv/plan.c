@@ -218,8 +218,8 @@ void cv_plan_call(cv_plan *p, const ndp_call *call)
     p->by_channels = p->depthwise && p->co == 1 && p->ci == 1 && p->source.channel == 1 &&
                      p->out.channel == 1 && p->out.space[2] != 1 &&
                      mm_is_native(p->k, p->source.dtype);
-    p->is_direct = cv_is_direct(p);
     p->is_pointwise = cv_is_pointwise(p);
+    p->is_direct = !p->is_pointwise && cv_is_direct(p);
     p->plane = !p->by_channels && !p->is_direct && cv_is_plane(p);
     plan_layout(p);
     if (p->is_direct)

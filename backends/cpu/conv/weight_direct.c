@@ -9,7 +9,9 @@
 #include "conv/weight.h"
 
 enum {
-    COPY_BYTES = 4 << 20,      /* of copies that exist at a time */
+    COPY_BYTES = 4 << 20,      /* of copies that exist at a time, where bands are not too short */
+    MOST_BYTES = 64 << 20,
+    LEAST_BAND = 4,
     MOST_POSITIONS = 16 << 10, /* of a band */
     TASKS = 64,                /* wanted for any number of threads, by parts */
     TILE_O = 96,
@@ -27,20 +29,9 @@ static int64_t lanes_of(const cv_plan *f)
     return f->ci * (is_joined(f) ? f->kernel[2] : 1);
 }
 
-int cv_weight_is_direct(const cv_plan *f)
-{
-    const int flat =
-        f->kernel[0] == 1 && f->source.extent[0] == 1 && f->out.extent[0] == 1 && f->before[0] == 0;
-    const int64_t line = 64 / f->k->element, lanes = lanes_of(f);
-    return flat && f->co >= CV_LEAST_OUT && f->ci > 0 && cv_product(f->kernel) > 1 &&
-           2 * lanes >= mm_round_up(lanes, line) && cv_product(f->out.extent) > 0 &&
-           f->images > 0 && mm_is_native(f->k, f->source.dtype) &&
-           mm_is_native(f->k, f->out.dtype);
-}
-
 static void plan_copy(const cv_plan *f, cv_weight_direct *d)
 {
-    const int64_t size = f->k->element, line = 64 / size;
+    const int64_t line = 64 / f->k->element;
     d->joined = is_joined(f);
     d->pixel = f->ci;
     if (!d->joined && f->ci >= line) { /* an odd number of lines: see grid.c */
@@ -51,15 +42,29 @@ static void plan_copy(const cv_plan *f, cv_weight_direct *d)
     d->band = f->out.extent[1];
     for (;;) {
         d->rows = (d->band - 1) * f->stride[1] + (f->kernel[1] - 1) * f->dilation[1] + 1;
-        d->group = mm_round_up((d->rows * d->columns * d->pixel + 64) * size, 64);
-        if (d->band <= 4 || (d->group * f->groups <= COPY_BYTES &&
-                             d->band * f->out.extent[2] <= MOST_POSITIONS))
+        d->group = mm_round_up((d->rows * d->columns * d->pixel + 64) * f->k->element, 64);
+        if (d->band <= LEAST_BAND || (d->group * f->groups <= COPY_BYTES &&
+                                      d->band * f->out.extent[2] <= MOST_POSITIONS))
             break;
         d->band = (d->band + 1) / 2;
     }
     d->bands = (f->out.extent[1] + d->band - 1) / d->band;
     d->images = COPY_BYTES / (d->group * f->groups);
     d->images = d->images < 1 ? 1 : d->images < f->images ? d->images : f->images;
+}
+
+int cv_weight_is_direct(const cv_plan *f)
+{
+    const int flat =
+        f->kernel[0] == 1 && f->source.extent[0] == 1 && f->out.extent[0] == 1 && f->before[0] == 0;
+    const int64_t line = 64 / f->k->element, lanes = lanes_of(f);
+    cv_weight_direct d;
+    if (!flat || f->co < CV_LEAST_OUT || f->ci < 1 || 2 * lanes < mm_round_up(lanes, line) ||
+        cv_product(f->out.extent) == 0 || f->images == 0 || !mm_is_native(f->k, f->source.dtype) ||
+        !mm_is_native(f->k, f->out.dtype))
+        return 0;
+    plan_copy(f, &d);
+    return d.group * f->groups <= MOST_BYTES;
 }
 
 static int64_t depth_of(const cv_plan *f, int64_t rows)
@@ -180,10 +185,14 @@ static void copy_rows(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-/* Where positions of a band have their elements of the gradient and of the copy. */
-static void make_steps(const cv_plan *f, const cv_weight_direct *d, cv_step *step)
+/* Where positions of a band have their elements of the gradient and of the copy; tasks count its rows. */
+static void make_steps(void *ctx, int64_t begin, int64_t end)
 {
-    for (int64_t r = 0; r < d->band; r++)
+    const turn *t = ctx;
+    const cv_plan *f = t->f;
+    const cv_weight_direct *d = t->d;
+    cv_step *step = (cv_step *)(t->scratch + d->steps_at) + begin * f->out.extent[2];
+    for (int64_t r = begin; r < end; r++)
         for (int64_t c = 0; c < f->out.extent[2]; c++, step++) {
             step->a = r * f->out.space[1] + c * f->out.space[2];
             step->b = (r * f->stride[1] * d->columns + c * f->stride[2]) * d->pixel;
@@ -330,7 +339,7 @@ void cv_weight_direct_run(const cv_plan *f, const cv_weight_direct *d, const ndp
         d->image_parts * d->block_parts * f->groups * d->tiles_o * d->sets * d->tiles_l;
     const int64_t row = d->columns * d->pixel, n = d->sets * d->pitch;
     turn t = {.f = f, .d = d, .scratch = scratch};
-    make_steps(f, d, (cv_step *)(t.scratch + d->steps_at));
+    cpu_parallel(d->band, 1 + 4096 / f->out.extent[2], make_steps, &t);
     for (t.first = 0; t.first < f->images; t.first += d->images)
         for (t.position = 0; t.position < f->out.extent[1]; t.position += d->band) {
             t.images = f->images - t.first < d->images ? f->images - t.first : d->images;
