@@ -67,6 +67,7 @@ python_tests = \
   %reldir%/test_numpy_protocols.py \
   %reldir%/test_nn_attention.py \
   %reldir%/test_nn_candle.py \
+  %reldir%/test_nn_direct.py \
   %reldir%/test_nn_gradients.py \
   %reldir%/test_nn_losses.py \
   %reldir%/test_nn_norms.py \
