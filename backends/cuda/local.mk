@@ -35,7 +35,7 @@ cuda_host_sources = \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/random_class.h %reldir%/random/sampler.c \
   %reldir%/reduce/keys.c %reldir%/reduce/keys.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h %reldir%/reduce/scan.c %reldir%/reduce/scan.h \
   %reldir%/sort/cub.h %reldir%/sort/order.c %reldir%/sort/order.h %reldir%/sort/small.h %reldir%/sort/plan.c %reldir%/sort/plan.h %reldir%/sort/sort.c %reldir%/sort/sort.h %reldir%/sort/topk.c \
-  %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
+  %reldir%/walk/divisor.h %reldir%/walk/lines.h %reldir%/walk/look_back.h %reldir%/walk/plan.c %reldir%/walk/plan.h %reldir%/walk/walk.h
 cuda_kernel_sources = \
   %reldir%/conv/conv.cu %reldir%/conv/depthwise.cu %reldir%/conv/windows.cu \
   %reldir%/copy/cast.cu %reldir%/copy/iota.cu %reldir%/copy/move.cu \
@@ -72,8 +72,8 @@ cuda_kernel_headers = \
   %reldir%/quant/format.cuh %reldir%/quant/few.cuh %reldir%/quant/round.cuh %reldir%/quant/staged.cuh %reldir%/quant/super.cuh %reldir%/quant/unit.cuh %reldir%/quant/quant.h \
   %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/lse_rows.cuh %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/scan_strip.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
-  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk.cuh \
-  %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/stage.cuh %reldir%/walk/walk.cuh \
+  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk.cuh %reldir%/sort/topk_chunk.cuh %reldir%/sort/topk_rows.cuh %reldir%/sort/words.cuh \
+  %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/look_back.cuh %reldir%/walk/look_back.h %reldir%/walk/shuffle.cuh %reldir%/walk/stage.cuh %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map %reldir%/program/bodies.awk %reldir%/program/bodies.cu
 

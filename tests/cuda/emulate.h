@@ -37,6 +37,18 @@ void emulated_next_exchange(void);
 #define __syncthreads emulated_block_barrier
 #define __syncwarp emulated_barrier
 
+static inline int __syncthreads_or(int mine)
+{
+    static int any;
+    __syncthreads(); /* all have read what it was */
+    any = 0;
+    __syncthreads();
+    if (mine)
+        any = 1;
+    __syncthreads();
+    return any;
+}
+
 template <class T> static inline T emulated_shuffle(T x, unsigned lane)
 {
     *(T *)emulated_exchange(emulated_thread.x) = x;
@@ -57,6 +69,11 @@ template <class T> static inline T __shfl_up_sync(unsigned, T x, int apart)
 {
     const unsigned lane = emulated_thread.x % 32, from = lane - (unsigned)apart;
     return emulated_shuffle(x, lane < (unsigned)apart ? lane : from);
+}
+template <class T> static inline T __shfl_down_sync(unsigned, T x, int apart, int width)
+{
+    const unsigned lane = emulated_thread.x % 32, to = lane + (unsigned)apart;
+    return emulated_shuffle(x, lane / (unsigned)width == to / (unsigned)width ? to : lane);
 }
 static inline uint32_t __ballot_sync(unsigned, bool mine)
 {
@@ -96,6 +113,22 @@ static inline uint32_t __umulhi(uint32_t a, uint32_t b)
 static inline int __popc(uint32_t x)
 {
     return __builtin_popcount(x);
+}
+static inline int __clzll(long long x)
+{
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+static inline int __ffs(uint32_t x)
+{
+    return __builtin_ffs((int)x);
+}
+/* All ones in bytes that differ. */
+static inline uint32_t __vcmpne4(uint32_t a, uint32_t b)
+{
+    uint32_t r = 0;
+    for (int i = 0; i < 32; i += 8)
+        r |= (a >> i & 0xffu) != (b >> i & 0xffu) ? 0xffu << i : 0;
+    return r;
 }
 
 template <class T> static inline T atomicAdd(T *at, T x)

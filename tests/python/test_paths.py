@@ -55,6 +55,24 @@ def test_positions(device):
 
 
 @cases(*DEVICES)
+def test_selected_from_long_lines(device):
+    """More tiles than one group of a look-back has, a last one that is not full; masks in a line, from an odd address, with steps."""
+    for n in (8191, 8192, 8193, 5000011):
+        mask, x = rng.random(n + 1) < 0.4, rng.integers(0, 2, n).astype("float32")
+        y = from_numpy(mask, device)
+        for there, m in ((y[:n], mask[:n]), (y[1:], mask[1:])):
+            same(nd.nonzero(there)[0], np.nonzero(m)[0])
+            for dtype in ("int8", "float16", "float32", "int64", "complex128"):
+                a = (np.arange(n) % 100).astype(dtype)
+                same(from_numpy(a, device)[there], a[m])
+        same(nd.nonzero(from_numpy(x, device))[0], np.nonzero(x)[0])
+        same(nd.nonzero(y[::2])[0], np.nonzero(mask[::2])[0])
+        same(nd.nonzero(y & False)[0], np.nonzero(mask & False)[0])
+        rows = np.arange(3 * (n // 50)).reshape(-1, 3)
+        same(from_numpy(rows, device)[y[:n // 50]], rows[mask[:n // 50]])
+
+
+@cases(*DEVICES)
 def test_triangles(device):
     for shape in ((1, 1), (3, 5), (5, 3), (70, 90), (2, 40, 37), (0, 3), (4, 0)):
         x = numbers("float32", *shape)
@@ -71,6 +89,17 @@ def test_rolled_and_padded(device):
     for shape, width in (((700, 400), ((1, 2), (3, 0))), ((30, 40), 2), ((20, 130, 120), ((0, 1), (2, 0), (0, 5))), ((600, 500), 0)):
         a = numbers("float32", *shape)
         same(nd.pad(from_numpy(a, device), width, constant_values=2.5), np.pad(a, width, constant_values=2.5))
+    for dtype in ("int8", "float16", "float32", "float64", "complex128"):  # long rows that begin anywhere in a line of memory
+        for shape in ((40, 2051), (7, 3, 1030), (3, 1024), (5, 9001), (1, 70001)):
+            a = numbers(dtype, *shape)
+            same(nd.pad(from_numpy(a, device), 1, constant_values=2), np.pad(a, 1, constant_values=2))
+            same(nd.roll(from_numpy(a, device), (1, 5), axis=(0, -1)), np.roll(a, (1, 5), (0, -1)))
+            r = nd.zeros(shape, dtype=dtype, device=device)
+            r[..., 3:] = from_numpy(a, device)[..., ::-1][..., 3:]
+            r[..., 1:3] = 7
+            want = np.zeros_like(a)
+            want[..., 3:], want[..., 1:3] = a[..., ::-1][..., 3:], 7
+            same(r, want)
 
 
 @cases(*DEVICES)
@@ -114,6 +143,16 @@ def test_long_lines(device):
             assert np.all(np.abs(got - want) <= np.abs(want) * eps + 1e-9), (dtype, shape)
         runs = [host(nd.cumulative_sum(from_numpy(x, device), axis=-1)).tobytes() for _ in range(2)]
         assert runs[0] == runs[1], (dtype, shape)  # the same bits from run to run
+
+
+@cases(*DEVICES)
+def test_lines_of_several_groups(device):
+    """More tiles than one group of a look-back has. Multiples of 1/8: every sum is exact in float64, so one result is right."""
+    for dtype, shape in (("float32", (9000004,)), ("int8", (2, 4500008)), ("float64", (4300002,))):
+        x = (rng.integers(-9, 10, shape) / (1 if dtype[0] == "i" else 8)).astype(dtype)
+        want = np.cumsum(x.astype("int64" if dtype[0] == "i" else "float64"), axis=-1)
+        got = host(nd.cumulative_sum(from_numpy(x, device), axis=-1))
+        np.testing.assert_array_equal(got, want.astype(got.dtype))
 
 
 @cases(*DEVICES)
@@ -266,6 +305,35 @@ def test_topk_of_long_rows(device):
                 order = np.argsort(-x.astype("float64") if largest else x, axis=-1, kind="stable")[..., :k]
                 same(places, order)
                 same(values, np.take_along_axis(x, order, -1))
+
+
+def first_of(x, k, largest):
+    """Places of the first k by a stable sort; NaN is the largest."""
+    size = np.where(np.isnan(x.astype("float64")), np.inf, x.astype("float64"))
+    keys = (np.isnan(x.astype("float64")), size)
+    if largest:
+        keys = (~keys[0], -size)
+    return np.lexsort(keys[::-1], axis=-1)[..., :k]
+
+
+@cases(*DEVICES)
+def test_topk_selects(device):
+    """Rows for a warp, for a block, for many blocks and for three stages of them; every dtype that is selected."""
+    for dtype in ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32", "int32", "uint32"):
+        for shape, k in (((7, 64), 3), ((5, 65), 32), ((9, 511), 17), ((3, 1024), 32), ((2, 1500), 32), ((2, 700), 600), ((16500,), 5), ((40000,), 40)):
+            x = numbers(dtype, *shape) if dtype[0] == "f" else rng.integers(0, 2 if dtype == "bool" else 120, shape).astype(dtype)
+            if x.dtype.kind == "f":
+                x[..., 3], x[..., 40], x[..., 41], x[..., -1] = np.nan, -0.0, 0.0, np.nan
+            for largest in (True, False):
+                order = first_of(x, k, largest)
+                for y in (from_numpy(x, device), from_numpy(np.repeat(x, 2, -1), device)[..., ::2], nd.flip(from_numpy(np.flip(x, -1).copy(), device), axis=-1)):
+                    values, places = nd.topk(y, k, largest=largest)
+                    same(places, order)
+                    same(values, np.take_along_axis(x, order, -1))
+    falling = np.arange(650001, 0, -1, dtype="float32")  # each comes before all others when it is met
+    for x, k in ((falling, 1000), (np.zeros(650001, "float32"), 1000), (np.tile(falling[-1000:], (3, 1)), 20)):
+        for largest in (True, False):
+            same(nd.topk(from_numpy(x, device), k, largest=largest)[1], first_of(x, k, largest))
 
 
 @cases(*DEVICES)

@@ -14,7 +14,9 @@ enum {
     MOVE_FILL_DENSE = MOVE_UNITS, /* of a fill: walks, then this one */
     MOVE_COPY = 0,                /* choices */
     MOVE_FILL = 1,
-    TILE_MIN = 12 /* shorter dimensions leave most of a tile empty */
+    LINE_OF_MEMORY = 128, /* bytes */
+    LONG_ROW = 1024,      /* units: where whole lines are most of a row */
+    TILE_MIN = 12         /* shorter dimensions leave most of a tile empty */
 };
 
 /* What launch() needs besides a piece. */
@@ -35,6 +37,9 @@ static int32_t launch_walk(void *ctx, const walk_plan *piece)
     const move_job *job = ctx;
     line_rows rows = {.dst = 0};
     uint32_t blocks = line_rows_of(piece, items_of(job->unit), &rows);
+    if (!rows.items_along_rows && rows.columns >= LONG_ROW &&
+        rows.dst_step == INT64_C(1) << job->unit)
+        rows.line = LINE_OF_MEMORY - 1;
     if (job->pattern)
         memcpy(rows.pattern, job->pattern, sizeof rows.pattern);
     return cuda_launch(job->kernel, job->kernel->function[job->unit], job->stream, blocks,

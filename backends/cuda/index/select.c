@@ -3,10 +3,10 @@
 #include "index/select.h"
 #include <string.h>
 #include "host/backend.h"
+#include "walk/look_back.h"
 #include "walk/plan.h"
 
-enum { COUNT, SCAN, WRITE, POSITIONS, ROWS, COUNT_BYTES };
-#define STARTS_NBYTES (SELECT_PARTS * 8)
+enum { CLEAR, WRITE, POSITIONS, ROWS };
 
 static const struct {
     uint64_t low, high;
@@ -36,7 +36,13 @@ static int32_t launch(const cuda_kernel *k, int function, ndp_stream *s, uint32_
                        : cuda_launch(k, k->function[function], s, blocks, threads, 0, params);
 }
 
-/* What both have: the tested array, where its parts begin and the count. */
+static uint64_t memory_nbytes(const ndp_view *tested)
+{
+    const uint64_t n = (uint64_t)ndp_view_size(tested);
+    return look_back_nbytes(1, (n + SELECT_TILE - 1) / SELECT_TILE, 8);
+}
+
+/* What both have: the tested array, the look-back's memory and the count. */
 static void set_tested(select_params *p, const ndp_call *call, const ndp_view *tested)
 {
     memset(p, 0, sizeof *p);
@@ -50,18 +56,26 @@ static void set_tested(select_params *p, const ndp_call *call, const ndp_view *t
     p->nbytes = (int32_t)ndp_dtype_size(tested->dtype);
     p->dense_bytes =
         p->nbytes == 1 && p->walk.ndim == 1 && p->tested_stride[0] == 1 && p->tested % 16 == 0;
-    uint64_t part = (p->walk.size + SELECT_PARTS - 1) / SELECT_PARTS;
-    p->per_part = (part + SELECT_TILE - 1) / SELECT_TILE * SELECT_TILE;
-    p->parts = p->walk.size ? (p->walk.size + p->per_part - 1) / p->per_part : 0;
-    p->starts = cuda_ptr(&call->scratch);
+    p->tiles = (p->walk.size + SELECT_TILE - 1) / SELECT_TILE;
+    p->memory = cuda_ptr(&call->scratch);
+    p->memory_words = memory_nbytes(tested) / 16;
     p->count = cuda_ptr(&call->out[1]);
     p->capacity = call->out[0].shape[0];
 }
 
-static int32_t count(const cuda_kernel *k, ndp_stream *s, select_params *p, int function)
+/* Blocks for all tiles, or as many as run at once: they take tiles until there are none. */
+static int32_t select_tiles(const cuda_kernel *k, ndp_stream *s, select_params *p, int function)
 {
-    int32_t status = launch(k, function, s, (uint32_t)p->parts, SELECT_THREADS, p);
-    return status == NDP_OK ? launch(k, SCAN, s, 1, SELECT_SCAN_THREADS, p) : status;
+    const uint64_t clearing = p->memory_words / SELECT_THREADS + 1;
+    const uint64_t most = (uint64_t)k->dev->sm_count * SELECT_BLOCKS_MOST;
+    int32_t status =
+        launch(k, CLEAR, s, (uint32_t)(clearing < most ? clearing : most), SELECT_THREADS, p);
+    return status == NDP_OK ? launch(k, function, s,
+                                     (uint32_t)(p->tiles == 0     ? 0
+                                                : p->tiles < most ? p->tiles + 1
+                                                                  : most),
+                                     SELECT_THREADS, p)
+                            : status;
 }
 
 /* ---- nonzero ---- */
@@ -71,15 +85,11 @@ static int32_t run_nonzero(const ndp_kernel *base, ndp_stream *s, const ndp_call
     const ndp_view *out = &call->out[0];
     select_params p;
     set_tested(&p, call, &call->in[0]);
-    /* Bytes in a line are tested as a mask is, and their places are the results. */
-    int bytes = p.dense_bytes && out->stride[0] == 1;
-    int32_t status = count(k, s, &p, bytes ? COUNT_BYTES : COUNT);
-    if (status != NDP_OK || p.parts == 0 || p.capacity == 0)
-        return status;
     p.out = cuda_ptr(out);
     p.out_stride = out->stride[0];
     p.coordinate_stride = out->stride[1];
-    return launch(k, bytes ? POSITIONS : WRITE, s, (uint32_t)p.parts, SELECT_THREADS, &p);
+    /* Bytes in a line are tested as a mask is, and their places are the results. */
+    return select_tiles(k, s, &p, p.dense_bytes && out->stride[0] == 1 ? POSITIONS : WRITE);
 }
 
 /* ---- compress ---- */
@@ -127,29 +137,25 @@ static int32_t run_compress(const ndp_kernel *base, ndp_stream *s, const ndp_cal
     const ndp_view *a = &call->in[0], *out = &call->out[0];
     select_params p;
     set_tested(&p, call, &call->in[1]);
-    int32_t status = count(k, s, &p, COUNT);
     int64_t row = row_size(call);
-    if (status != NDP_OK || p.parts == 0 || p.capacity == 0 || row == 0)
-        return status;
     if (row == 1) {
         p.a = cuda_ptr(a);
         p.out = cuda_ptr(out);
         p.a_stride = a->stride[0];
         p.out_stride = out->stride[0];
-        return launch(k, WRITE, s, (uint32_t)p.parts, SELECT_THREADS, &p);
+        return select_tiles(k, s, &p, WRITE);
     }
-    p.out = cuda_ptr(&call->scratch) + STARTS_NBYTES;
-    status = launch(k, POSITIONS, s, (uint32_t)p.parts, SELECT_THREADS, &p);
-    return status == NDP_OK ? copy_rows(k, s, call, p.out) : status;
+    p.out = cuda_ptr(&call->scratch) + memory_nbytes(&call->in[1]);
+    int32_t status = select_tiles(k, s, &p, POSITIONS);
+    return status == NDP_OK && row > 0 && p.capacity > 0 ? copy_rows(k, s, call, p.out) : status;
 }
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     (void)base;
-    uint64_t positions = 0;
-    if (call->op == NDP_OP_compress && row_size(call) > 1)
-        positions = (uint64_t)most_rows(call) * 8;
-    return STARTS_NBYTES + positions;
+    const int mask = call->op == NDP_OP_compress;
+    const uint64_t positions = mask && row_size(call) != 1 ? (uint64_t)most_rows(call) * 8 : 0;
+    return memory_nbytes(&call->in[mask]) + positions;
 }
 
 static const char *writer(const ndp_call *like)
@@ -173,16 +179,12 @@ static const char *writer(const ndp_call *like)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     int nonzero = like->op == NDP_OP_nonzero;
-    const char *const names[] = {nonzero ? "select_count" : "select_count_mask",
-                                 "select_scan",
-                                 writer(like),
-                                 "select_mask_positions",
-                                 "compress_rows",
-                                 "select_count_mask"};
+    const char *const names[] = {"select_clear", writer(like), "select_mask_positions",
+                                 "compress_rows"};
     int32_t status = NDP_OK;
     k->base.run = nonzero ? run_nonzero : run_compress;
     k->base.scratch = scratch;
-    for (int i = COUNT; i <= COUNT_BYTES && status == NDP_OK; i++)
+    for (int i = CLEAR; i <= ROWS && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_select_ANY, names[i], &k->function[i]);
     return status;
 }

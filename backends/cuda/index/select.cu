@@ -2,6 +2,7 @@
  * compress and nonzero: what is selected depends on the data. */
 #include "index/select.h"
 #include "sort/keys.cuh"
+#include "walk/look_back.cuh"
 #include "walk/walk.cuh"
 
 /* Floating elements are nonzero when a bit other than the sign is set: NaN is, -0 is not. */
@@ -39,17 +40,19 @@ static __device__ __forceinline__ uint32_t bits_of_bytes(uint32_t bytes)
     return ones * 0x01020408u >> 24 & 0xfu;
 }
 
-/* MASK: a bool array of one dimension is tested. Which of the 16 elements from the tile's
- * 16*threadIdx.x-th on are set, bit by bit. */
+/* MASK: a bool array of one dimension is tested. Which of the 32 elements from the tile's
+ * 32*threadIdx.x-th on are set, bit by bit. */
 template <bool MASK>
 static __device__ __forceinline__ uint32_t flags_of(const select_params &p, uint64_t tile)
 {
     __shared__ uint32_t word[SELECT_TILE / 32];
     uint64_t n = p.walk.size;
     if (MASK && p.dense_bytes && tile + SELECT_TILE <= n) {
-        uint4 x = ((const uint4 *)(p.tested + tile))[threadIdx.x];
+        const uint4 *at = (const uint4 *)(p.tested + tile) + 2 * threadIdx.x;
+        const uint4 x = at[0], y = at[1];
         return bits_of_bytes(x.x) | bits_of_bytes(x.y) << 4 | bits_of_bytes(x.z) << 8 |
-               bits_of_bytes(x.w) << 12;
+               bits_of_bytes(x.w) << 12 | bits_of_bytes(y.x) << 16 | bits_of_bytes(y.y) << 20 |
+               bits_of_bytes(y.z) << 24 | bits_of_bytes(y.w) << 28;
     }
     __syncthreads();
 #pragma unroll 4
@@ -60,7 +63,7 @@ static __device__ __forceinline__ uint32_t flags_of(const select_params &p, uint
             word[(k * SELECT_THREADS + threadIdx.x) / 32] = votes;
     }
     __syncthreads();
-    return word[threadIdx.x / 2] >> 16 * (threadIdx.x % 2) & 0xffffu;
+    return word[threadIdx.x];
 }
 
 /* The sum of x over the block's threads before this one, and over all of them. */
@@ -84,111 +87,63 @@ static __device__ __forceinline__ uint32_t sum_before(uint32_t x, uint32_t *all)
     return before + sum - x;
 }
 
-/* How many bytes of the thread's share of whole tiles are set; begin moves past them. */
-static __device__ __forceinline__ uint64_t count_dense(const select_params &p, uint64_t *begin,
-                                                       uint64_t end)
+struct select_sum {
+    typedef uint64_t state;
+    static __device__ __forceinline__ state zero() { return 0; }
+    static __device__ __forceinline__ state merge(state a, state b) { return a + b; }
+};
+
+/* No tile is taken, and nothing is selected where there are none. */
+extern "C" __global__ void select_clear(const __grid_constant__ select_params p)
 {
-    const int N = 8; /* loads under way */
-    const uint4 *at = (const uint4 *)(p.tested + *begin) + threadIdx.x;
-    uint64_t count = 0;
-    for (; end - *begin >= N * SELECT_TILE; *begin += N * SELECT_TILE) {
-        uint4 x[N];
-        uint32_t bits = 0;
-#pragma unroll
-        for (int k = 0; k < N; k++)
-            x[k] = at[k * SELECT_THREADS];
-#pragma unroll
-        for (int k = 0; k < N; k++)
-            bits += __popc(__vcmpne4(x[k].x, 0) & 0x01010101u | __vcmpne4(x[k].y, 0) & 0x02020202u |
-                           __vcmpne4(x[k].z, 0) & 0x04040404u | __vcmpne4(x[k].w, 0) & 0x08080808u);
-        count += bits;
-        at += N * SELECT_THREADS;
-    }
-    return count;
+    look_back_clear(p.memory, p.memory_words);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *(uint64_t *)p.count = 0;
 }
 
-template <bool MASK> static __device__ __forceinline__ void count(const select_params &p)
-{
-    uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part, count = 0;
-    end = end < p.walk.size ? end : p.walk.size;
-    if (MASK && p.dense_bytes)
-        count = count_dense(p, &begin, end);
-    for (uint64_t tile = begin; tile < end; tile += SELECT_TILE)
-        count += __popc(flags_of<MASK>(p, tile));
-    uint32_t low, high; /* a part may have 2^32 elements; a thread's share is below 2^32 * 16 */
-    sum_before((uint32_t)(count & 0xffffff), &low);
-    sum_before((uint32_t)(count >> 24), &high);
-    if (threadIdx.x == 0)
-        ((uint64_t *)p.starts)[blockIdx.x] = ((uint64_t)high << 24) + low;
-}
-
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
-    select_count(const __grid_constant__ select_params p)
-{
-    count<false>(p);
-}
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
-    select_count_mask(const __grid_constant__ select_params p)
-{
-    count<true>(p);
-}
-
-/* Counts become the places where parts begin; their sum is the result's. One block. */
-extern "C" __global__ void __launch_bounds__(SELECT_SCAN_THREADS)
-    select_scan(const __grid_constant__ select_params p)
-{
-    const uint32_t EACH = SELECT_PARTS / SELECT_SCAN_THREADS;
-    __shared__ uint64_t sum[SELECT_SCAN_THREADS];
-    uint32_t t = threadIdx.x;
-    uint64_t *start = (uint64_t *)p.starts, part[EACH], mine = 0;
-#pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) {
-        part[k] = t * EACH + k < p.parts ? start[t * EACH + k] : 0;
-        mine += part[k];
-    }
-    sum[t] = mine;
-    __syncthreads();
-    for (uint32_t k = 1; k < SELECT_SCAN_THREADS; k *= 2) {
-        uint64_t other = t >= k ? sum[t - k] : 0;
-        __syncthreads();
-        sum[t] += other;
-        __syncthreads();
-    }
-    uint64_t place = sum[t] - mine;
-#pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) {
-        if (t * EACH + k < p.parts)
-            start[t * EACH + k] = place;
-        place += part[k];
-    }
-    if (t == SELECT_SCAN_THREADS - 1)
-        *(uint64_t *)p.count = sum[t];
-}
-
-/* write(list, n, place, tile) for each tile of the block's part: the n of its elements that are
- * selected and within the capacity, in shared memory, so that neighbours write neighbours. */
+/* write(list, n, place, tile) for each tile that the block takes: the n of its elements that are
+ * selected and within the capacity, in shared memory, so that neighbours write neighbours. The next
+ * tile is read while this one waits for what lies in front and is written. */
 template <bool MASK, class F>
 static __device__ __forceinline__ void for_tiles(const select_params &p, F write)
 {
     __shared__ uint16_t list[SELECT_TILE];
-    uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part;
-    int64_t place = ((const int64_t *)p.starts)[blockIdx.x];
-    end = end < p.walk.size ? end : p.walk.size;
-    uint32_t next = begin < end ? flags_of<MASK>(p, begin) : 0;
-    for (uint64_t tile = begin; tile < end && place < p.capacity; tile += SELECT_TILE) {
-        uint32_t flags = next, all, at = sum_before(__popc(flags), &all);
+    __shared__ uint64_t front;
+    __shared__ uint32_t ticket;
+    const auto slots = look_back_slots_of<uint64_t>(p.memory, 1, p.tiles);
+    if (look_back_serves<SELECT_THREADS, select_sum>(p.memory, slots))
+        return;
+    uint32_t taken = look_back_ticket(p.memory), flags = 0;
+    if (threadIdx.x == 0)
+        ticket = taken;
+    __syncthreads();
+    uint32_t tile = ticket;
+    if (tile < p.tiles)
+        flags = flags_of<MASK>(p, (uint64_t)tile * SELECT_TILE);
+    while (tile < p.tiles) {
+        taken = look_back_ticket(p.memory);
+        uint32_t all, at = sum_before(__popc(flags), &all);
+        look_back_tell(slots, tile, (uint64_t)all);
         for (; flags; flags &= flags - 1)
             list[at++] = (uint16_t)(threadIdx.x * SELECT_EACH + __ffs(flags) - 1);
-        if (tile + SELECT_TILE < end) /* is read while this tile is written */
-            next = flags_of<MASK>(p, tile + SELECT_TILE);
+        if (threadIdx.x == 0)
+            ticket = taken;
         __syncthreads();
-        write(list, (uint32_t)min((int64_t)all, p.capacity - place), place, tile);
-        place += all;
+        const uint32_t next = ticket;
+        if (next < p.tiles)
+            flags = flags_of<MASK>(p, (uint64_t)next * SELECT_TILE);
+        const int64_t place = (int64_t)look_back<select_sum>(slots, tile, &front);
+        if (threadIdx.x == 0 && tile + 1 == p.tiles)
+            *(int64_t *)p.count = place + all;
+        if (place < p.capacity)
+            write(list, (uint32_t)min((int64_t)all, p.capacity - place), place,
+                  (uint64_t)tile * SELECT_TILE);
+        tile = next;
         __syncthreads();
     }
 }
 
-/* write(place, element) for all that is selected in the block's part. */
+/* write(place, element) for all that is selected in the block's tiles. */
 template <bool MASK, class F>
 static __device__ __forceinline__ void for_selected(const select_params &p, F write)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Parameters of the kernels of compress and nonzero. Elements are tested in up to SELECT_PARTS
- * parts, one for each block: a first pass counts, a second writes where the counts before say. */
+ * Parameters of the kernels of compress and nonzero. Elements are tested in tiles, which blocks take in
+ * order, and written where the counts of the tiles before say. */
 #ifndef NDOCK_CUDA_SELECT_H
 #define NDOCK_CUDA_SELECT_H
 #include "walk/walk.h"
 
-enum { SELECT_PARTS = 4096, SELECT_THREADS = 256, SELECT_EACH = 16, SELECT_SCAN_THREADS = 1024 };
+enum { SELECT_THREADS = 256, SELECT_EACH = 32, SELECT_BLOCKS_MOST = 8 /* of a multiprocessor */ };
 enum { SELECT_TILE = SELECT_THREADS * SELECT_EACH };
 
 typedef struct {
@@ -15,8 +15,8 @@ typedef struct {
     uint64_t low_bits, high_bits; /* which bits of an element, or of its two halves, count */
     int32_t nbytes;               /* of a tested element */
     int32_t dense_bytes;          /* bytes without gaps at an address that 16 divides */
-    uint64_t per_part, parts;     /* elements, a multiple of SELECT_TILE */
-    uint64_t starts, count;       /* i64: of each part, in scratch memory; the result */
+    uint64_t tiles, memory, memory_words; /* a look-back's, in words of 16 bytes */
+    uint64_t count;                       /* i64, the result */
     int64_t capacity;
     /* compress of single elements: from a to out; of rows: their positions to out */
     uint64_t a, out;

@@ -163,7 +163,7 @@ template <class T> struct columns_place {
     LINE_MEMBER void copy(vector *stage) const
     {
         for (int i = line; i < n; i += lines)
-            stage_copy(stage + i * lanes, (const vector *)(in + i * in_step));
+            stage_copy_beside(stage + i * lanes, (const vector *)(in + i * in_step));
     }
     LINE_MEMBER void put(int i, const vector &v) const { *(vector *)(out + i * out_step) = v; }
 };

@@ -56,9 +56,33 @@ WINDOW_FN void pool_save(const cuda_pooling &p, const pool_state<OP> (&s)[V], in
 }
 
 /* ---- planes: windows of KERNEL elements along w, STEP apart, with BEFORE of padding ---- */
+/* The elements x of one row of V windows, from `window` on; row: the position of the row's first. */
+template <int OP, int V, int KERNEL, int STEP, int BEFORE>
+WINDOW_FN void pool_row(pool_state<OP> (&s)[V], const C (&x)[(V - 1) * STEP + KERNEL],
+                        int32_t window, int32_t extent, int64_t row)
+{
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+        pool_state<OP> met = OP == POOL_INDEX ? s[k] : pool_nothing<OP>();
+#pragma unroll
+        for (int t = 0; t < KERNEL; t++) { /* padding has no position */
+            const int32_t e = (window + k) * STEP + t - BEFORE;
+            if (OP != POOL_INDEX)
+                pool_meet(met, x[k * STEP + t], 0);
+            else if (e >= 0 && e < extent)
+                pool_meet(met, x[k * STEP + t], row + e);
+        }
+        if (OP == POOL_INDEX)
+            s[k] = met;
+        else
+            pool_meet(s[k], met.x, 0);
+    }
+}
+
 template <int OP, int KERNEL, int STEP, int BEFORE> WINDOW_FN void pool_plane(const cuda_pooling &p)
 {
-    constexpr int V = VECTOR;
+    /* rows of which all loads are under way before the first is met */
+    constexpr int V = VECTOR, TOGETHER = KERNEL == 2 && OP != POOL_INDEX ? 2 : 1;
     window_each(p.walk, [&](uint32_t row, uint32_t item) {
         int32_t at[4], first[2], end[2];
         window_split<3>(p.walk, row, at);
@@ -71,30 +95,23 @@ template <int OP, int KERNEL, int STEP, int BEFORE> WINDOW_FN void pool_plane(co
         for (int k = 0; k < V; k++)
             s[k] = pool_nothing<OP>();
         for (int32_t i = first[0]; i < end[0]; i++)
-            for (int32_t j = first[1]; j < end[1]; j++) {
-                const int64_t ed = d + i * p.dilation[0], eh = h + j * p.dilation[1];
-                const int64_t base =
-                    (ed * p.image_extent[1] + eh) * p.image_extent[2] + (window * STEP - BEFORE);
-                C x[(V - 1) * STEP + KERNEL];
-                window_span<T, V, KERNEL, STEP, BEFORE>(
-                    plane + ed * p.image_stride[2] + eh * p.image_stride[3], window,
-                    p.image_extent[2], OP == POOL_MEAN ? (C)0 : (C)-INFINITY, x);
+            for (int32_t j = first[1]; j < end[1]; j += TOGETHER) {
+                C x[TOGETHER][(V - 1) * STEP + KERNEL];
+                const int64_t ed = d + i * p.dilation[0];
 #pragma unroll
-                for (int k = 0; k < V; k++) {
-                    pool_state<OP> row = OP == POOL_INDEX ? s[k] : pool_nothing<OP>();
+                for (int r = 0; r < TOGETHER; r++)
+                    if (j + r < end[1])
+                        window_span<T, V, KERNEL, STEP, BEFORE>(
+                            plane + ed * p.image_stride[2] +
+                                (int64_t)(h + (j + r) * p.dilation[1]) * p.image_stride[3],
+                            window, p.image_extent[2], OP == POOL_MEAN ? (C)0 : (C)-INFINITY, x[r]);
 #pragma unroll
-                    for (int t = 0; t < KERNEL; t++) { /* padding has no position */
-                        const int32_t e = window * STEP + k * STEP + t - BEFORE;
-                        if (OP != POOL_INDEX)
-                            pool_meet(row, x[k * STEP + t], 0);
-                        else if (e >= 0 && e < p.image_extent[2])
-                            pool_meet(row, x[k * STEP + t], base + k * STEP + t);
-                    }
-                    if (OP == POOL_INDEX)
-                        s[k] = row;
-                    else
-                        pool_meet(s[k], row.x, 0);
-                }
+                for (int r = 0; r < TOGETHER; r++)
+                    if (j + r < end[1])
+                        pool_row<OP, V, KERNEL, STEP, BEFORE>(
+                            s, x[r], window, p.image_extent[2],
+                            (ed * p.image_extent[1] + h + (j + r) * p.dilation[1]) *
+                                p.image_extent[2]);
             }
         if (OP == POOL_MEAN) {
             const int32_t rows = p.divisor ? 0 : pool_count(p, 0, at[2]) * pool_count(p, 1, at[3]);

@@ -3,13 +3,14 @@
 #include "reduce/scan.h"
 #include <stdio.h>
 #include "host/backend.h"
+#include "walk/look_back.h"
 #include "walk/plan.h"
 
 enum { VEC, ROW, COL, PASS, STRIP, CLEAR };
 enum {
     BLOCKS_PER_SM = 4,
     TILE = 4096,       /* elements below which a line is not worth cutting */
-    PASS_TILES = 16,   /* tiles below which reading twice is as quick */
+    PASS_TILES = 8,    /* tiles below which reading twice is as quick */
     SHORT = 64,        /* below that a thread takes a line by itself, where there are many */
     STRIP_WIDEST = 16, /* vectors of a strip side by side, at most and at least */
     STRIP_NARROWEST = 4,
@@ -89,18 +90,18 @@ typedef struct {
     uint32_t blocks;
 } scan_plan;
 
-/* Lines that would be cut and read twice: in tiles instead, each of a block of its own. */
-static void plan_pass(scan_plan *r, int64_t bytes)
+/* Lines that would be cut and read twice: in tiles instead, which blocks take in turn. */
+static void plan_pass(scan_plan *r, int64_t bytes, int sm_count)
 {
     scan_params *p = &r->p;
-    uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes, tile = SCAN_THREADS * SCAN_PASS_UNROLL * V;
+    uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes, tile = SCAN_PASS_THREADS * SCAN_UNROLL * V;
     uint64_t tiles = (p->n + tile - 1) / tile;
     if (tiles < PASS_TILES || tiles > INT32_MAX / p->lines)
         return;
     r->how = PASS;
     p->tiles = tiles;
-    p->groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP;
-    r->blocks = (uint32_t)(tiles * p->lines);
+    const uint64_t most = (uint64_t)sm_count * SCAN_PASS_BLOCKS;
+    r->blocks = (uint32_t)(tiles * p->lines < most ? tiles * p->lines + 1 : most);
 }
 
 /* How many vectors a strip has side by side: as many as leave few multiprocessors without work and, of
@@ -135,11 +136,9 @@ static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
     p->chunks = 1;
 }
 
-/* A slot has the state and 8 bytes more, and 16 bytes are its unit. */
 static uint64_t pass_nbytes(const scan_params *p, const ndp_call *call)
 {
-    uint64_t slot = (state_bytes(call->op, call->in[0].dtype) + 8 + 15) / 16 * 16;
-    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->groups) * slot;
+    return look_back_nbytes(p->lines, p->tiles, state_bytes(call->op, call->in[0].dtype));
 }
 
 static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
@@ -163,7 +162,7 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
     cut(p, blocks, r->how == COL ? 256 : 2 * TILE, k->dev->sm_count * (r->how == COL ? 2 : 1));
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
     if (r->how == VEC && p->chunks > 1)
-        plan_pass(r, ndp_dtype_size(in->dtype));
+        plan_pass(r, ndp_dtype_size(in->dtype), k->dev->sm_count);
     if (r->how == COL)
         plan_strip(r, call, k->dev->sm_count);
 }
@@ -190,7 +189,7 @@ static int32_t run_pass(const cuda_kernel *k, ndp_stream *s, const ndp_call *cal
                                  (uint32_t)(blocks < 1024 ? blocks : 1024), SCAN_THREADS, 0, &r->p);
     return status != NDP_OK
                ? status
-               : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_THREADS, 0, &r->p);
+               : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_PASS_THREADS, 0, &r->p);
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)

@@ -5,8 +5,9 @@
  * ("col"). The order in which states are merged follows from the parameters alone. */
 #include "reduce/scan.h"
 #include "reduce/sums.cuh"
+#include "walk/stage.cuh"
 
-enum { WARPS = SCAN_THREADS / 32, UNROLL = SCAN_PASS_UNROLL };
+enum { WARPS = SCAN_THREADS / 32, UNROLL = SCAN_UNROLL };
 
 /* Integers to what the call's destination holds; floating elements to their own dtype. */
 template <class A> struct scan_int {
@@ -250,12 +251,18 @@ template <class OP> LINE_FN void scan_col(const scan_params &p)
     {                                                                   \
         scan_strip<__VA_ARGS__>(p);                                     \
     }
+#define SCAN_PASS(name, ...)                                                          \
+    extern "C" __global__ void __launch_bounds__(SCAN_PASS_THREADS, SCAN_PASS_BLOCKS) \
+        name##_pass(const __grid_constant__ scan_params p)                            \
+    {                                                                                 \
+        scan_pass<__VA_ARGS__>(p);                                                    \
+    }
 /* Products have no vectors: their arithmetic outweighs the loads. */
 #define SCAN(dtype, SUM, PROD)           \
     SCAN_KERNEL(sum_##dtype, vec, SUM)   \
     SCAN_KERNEL(sum_##dtype, row, SUM)   \
     SCAN_KERNEL(sum_##dtype, col, SUM)   \
-    SCAN_KERNEL(sum_##dtype, pass, SUM)  \
+    SCAN_PASS(sum_##dtype, SUM)          \
     SCAN_STRIP(sum_##dtype, SUM)         \
     SCAN_KERNEL(prod_##dtype, row, PROD) \
     SCAN_KERNEL(prod_##dtype, col, PROD)

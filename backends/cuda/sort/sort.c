@@ -11,13 +11,13 @@
 #include "sort/small.h"
 #include "walk/plan.h"
 
-enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE, TOPK, ROWS };
+enum { SMALL, KEYS, RESULTS, LOAD, STORE, COUNT, SCAN, RESTORE, ROWS, TOPK = ROWS + 4 };
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
     sort_plan p;
     if (cuda_topk_fits(call))
-        return cuda_topk_scratch(call);
+        return cuda_topk_scratch((const cuda_kernel *)base, call);
     cuda_sort_plan(&p, call);
     if (p.kind == PLAN_SMALL || cuda_sort_plan_temp(&p, (const cuda_kernel *)base) != NDP_OK)
         return p.total; /* run() reports what is the matter */
@@ -271,7 +271,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return NDP_OK;
     set_params(&r);
     if (cuda_topk_fits(call))
-        return cuda_topk_run(r.k, r.k->function[TOPK], s, call, &r.params);
+        return cuda_topk_run(r.k, &r.k->function[TOPK], s, call, &r.params);
     if (r.plan.kind == PLAN_SMALL)
         return fits_rows(call, &r.plan) && r.params.rows.size < INT32_MAX
                    ? run_rows(&r)
@@ -292,14 +292,15 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     static const char *const names[] = {
         NULL,          "sort_keys",          "sort_results",      "sort_load",
         "sort_store",  "sort_count_special", "sort_scan_special", "sort_restore_special",
-        "sort_topk",   "sort_rows_4",        "sort_rows_8",       "sort_rows_16",
-        "sort_rows_32"};
+        "sort_rows_4", "sort_rows_8",        "sort_rows_16",      "sort_rows_32"};
     int32_t status = cuda_sort_small_find(k, like->in[0].dtype, &k->function[SMALL]);
     k->base.run = run;
     k->base.scratch = scratch;
-    for (int i = KEYS; i <= ROWS + 3 && status == NDP_OK; i++)
+    for (int i = KEYS; i < TOPK && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_sort_ANY, names[i], &k->function[i]);
-    return status;
+    return status == NDP_OK && like->op == NDP_OP_topk
+               ? cuda_topk_find(k, like->in[0].dtype, &k->function[TOPK])
+               : status;
 }
 
 static uint64_t dtypes(int32_t op)

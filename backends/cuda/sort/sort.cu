@@ -1,114 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Sorting: short rows in shared memory, and keys of long ones for the radix sorts of cub.cu. */
-#include "sort/sort.h"
-#include "sort/keys.cuh"
-#include "walk/walk.cuh"
-
-struct row_place {
-    int64_t a, values, positions;
-};
-
-static __device__ __forceinline__ row_place place_of(const sort_params &p, uint64_t row)
-{
-    row_place r = {0, 0, 0};
-    cuda_walk_indices(p.rows, row, [&](int d, int64_t x) {
-        r.a += x * p.row_stride[d];
-        r.values += x * p.row_values_stride[d];
-        r.positions += x * p.row_positions_stride[d];
-    });
-    return r;
-}
-
-/* The result at place `rank` of a row is its element at `position`. */
-static __device__ __forceinline__ void write_result(const sort_params &p, const row_place &r,
-                                                    uint64_t rank, uint64_t position)
-{
-    if (p.values)
-        copy_element(p.values, r.values + (int64_t)rank * p.values_stride, p.a,
-                     r.a + (int64_t)position * p.stride, p.nbytes);
-    if (p.positions)
-        ((int64_t *)p.positions)[r.positions + (int64_t)rank * p.positions_stride] =
-            (int64_t)position;
-}
-
-/* ---- short rows: a bitonic network over (key, position), which are all different ---- */
-
-/* Keys of up to 32 bits and the position in one word. */
-struct packed {
-    typedef uint64_t word;
-    static __device__ __forceinline__ word load(const sort_params &p, int64_t at, uint32_t i)
-    {
-        return (word)(uint32_t)(key_of(p.dtype, p.a, at) ^ p.flip) << 32 | i;
-    }
-    static __device__ __forceinline__ word last(uint32_t i) { return (word)UINT32_MAX << 32 | i; }
-    static __device__ __forceinline__ uint32_t position(word w) { return (uint32_t)w; }
-    static __device__ __forceinline__ bool before(word a, word b) { return a < b; }
-};
-
-struct pair_word {
-    uint64_t key, position;
-};
-struct pairs {
-    typedef pair_word word;
-    static __device__ __forceinline__ word load(const sort_params &p, int64_t at, uint32_t i)
-    {
-        return {key_of(p.dtype, p.a, at) ^ p.flip, i};
-    }
-    static __device__ __forceinline__ word last(uint32_t i) { return {UINT64_MAX, i}; }
-    static __device__ __forceinline__ uint32_t position(const word &w)
-    {
-        return (uint32_t)w.position;
-    }
-    static __device__ __forceinline__ bool before(const word &a, const word &b)
-    {
-        return a.key < b.key || (a.key == b.key && a.position < b.position);
-    }
-};
-
-struct triple_word {
-    uint64_t first, second, position;
-};
-struct triples {
-    typedef triple_word word;
-    static __device__ __forceinline__ word load(const sort_params &p, int64_t at, uint32_t i)
-    {
-        word w = {0, 0, i};
-        key_c128((const uint64_t *)p.a + 2 * at, &w.first, &w.second);
-        w.first ^= p.flip;
-        w.second ^= p.flip;
-        return w;
-    }
-    static __device__ __forceinline__ word last(uint32_t i) { return {UINT64_MAX, UINT64_MAX, i}; }
-    static __device__ __forceinline__ uint32_t position(const word &w)
-    {
-        return (uint32_t)w.position;
-    }
-    static __device__ __forceinline__ bool before(const word &a, const word &b)
-    {
-        if (a.first != b.first)
-            return a.first < b.first;
-        return a.second < b.second || (a.second == b.second && a.position < b.position);
-    }
-};
-
-/* Sorts every `padded` elements of w, `count` in all, both powers of two. */
-template <class W>
-static __device__ __forceinline__ void network(typename W::word *w, uint32_t padded, uint32_t count)
-{
-    for (uint32_t size = 2; size <= padded; size *= 2)
-        for (uint32_t half = size / 2; half > 0; half /= 2) {
-            for (uint32_t t = threadIdx.x; t < count / 2; t += blockDim.x) {
-                uint32_t i = 2 * t - (t & (half - 1)), j = i + half;
-                bool falling = (i & (padded - 1) & size) != 0;
-                typename W::word x = w[i], y = w[j];
-                if (W::before(y, x) != falling) {
-                    w[i] = y;
-                    w[j] = x;
-                }
-            }
-            __syncthreads();
-        }
-}
+#include "sort/words.cuh"
 
 template <class W> static __device__ __forceinline__ void small_rows(const sort_params &p)
 {
@@ -146,6 +38,8 @@ SMALL(16, triples)
 
 #include "sort/rows.cuh"
 #include "sort/topk.cuh"
+#include "sort/topk_chunk.cuh"
+#include "sort/topk_rows.cuh"
 
 /* ---- long rows: keys, and what comes of their order ---- */
 
@@ -222,11 +116,6 @@ static __device__ __forceinline__ void put_raw(const sort_params &p, int64_t at,
     default:
         ((uint64_t *)p.values)[at] = raw;
     }
-}
-
-static __device__ __forceinline__ bool is_float(int32_t dtype)
-{
-    return dtype == NDP_F16 || dtype == NDP_BF16 || dtype == NDP_F32 || dtype == NDP_F64;
 }
 
 static __device__ __forceinline__ uint64_t key_ones(const sort_params &p)

@@ -11,9 +11,22 @@ enum {
     SORT_THREADS = 256,
     SORT_ROWS_THREADS = 128, /* four rows of up to SORT_ROWS_MOST elements of 4 bytes */
     SORT_ROWS_MOST = 1024,
-    SORT_TOPK_MOST = 256,   /* topk of up to so many selects, */
-    SORT_TOPK_LEAST = 512,  /* from rows of so many on, */
-    SORT_TOPK_CHUNK = 2048, /* which are looked at in chunks */
+    /* topk of up to MOST from rows of more than LONG elements: a block from each part of a row, in tiles
+     * of so many elements or words for each thread; of up to FIRST from rows of LEAST on: from chunks. */
+    SORT_TOPK_MOST = 1024,
+    SORT_TOPK_LONG = 8192,
+    SORT_TOPK_THREADS = 512,
+    SORT_TOPK_BLOCKS = 2, /* of a multiprocessor at once */
+    SORT_TOPK_EACH = 16,
+    SORT_TOPK_WORDS_EACH = 8,
+    SORT_TOPK_FIRST = 256,
+    SORT_TOPK_LEAST = 512,
+    SORT_TOPK_CHUNK = 2048,
+    /* topk of up to FEW from rows of WARP to SHORT elements: a warp from each */
+    SORT_TOPK_FEW = 32,
+    SORT_TOPK_WARP = 128,
+    SORT_TOPK_SHORT = 1024,
+    SORT_TOPK_ROWS_THREADS = 128
 };
 
 /* Which key a pass sorts by. */
@@ -44,7 +57,7 @@ typedef struct {
     uint64_t flag, counts, per_part; /* flag: i32, set if there are any */
     /* topk by selection: rows of n words (0: of the elements); the first k of each chunk (0: the
      * results) */
-    uint64_t words, found;
+    uint64_t words, found, per_chunk;
     uint32_t chunks;
     int32_t as_f32; /* keys are floats, which keep their zeros */
 } sort_params;
@@ -52,10 +65,13 @@ typedef struct {
 #ifndef __cplusplus
 #include "host/backend.h"
 /* ---- topk.c: topk by selection; the parameters are those of the whole call ---- */
+enum { TOPK_LONG, TOPK_FOUND, TOPK_ROWS, TOPK_CHUNKS, TOPK_FUNCTIONS };
+/* Its kernels for elements of the dtype. */
+int32_t cuda_topk_find(const cuda_kernel *k, int32_t dtype, CUfunction f[TOPK_FUNCTIONS]);
 int cuda_topk_fits(const ndp_call *call);
-uint64_t cuda_topk_scratch(const ndp_call *call);
-int32_t cuda_topk_run(const cuda_kernel *k, CUfunction f, ndp_stream *s, const ndp_call *call,
-                      sort_params *p);
+uint64_t cuda_topk_scratch(const cuda_kernel *k, const ndp_call *call);
+int32_t cuda_topk_run(const cuda_kernel *k, const CUfunction f[TOPK_FUNCTIONS], ndp_stream *s,
+                      const ndp_call *call, sort_params *p);
 #endif
 
 #endif

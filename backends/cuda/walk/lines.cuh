@@ -106,6 +106,13 @@ LINE_FN line_place line_stand(const line_rows &p, int items)
     return s;
 }
 
+/* The column of a thread that counts from where a line of memory begins before the row: those in front
+ * of the row take columns behind the others. */
+LINE_FN uint32_t line_column(const line_rows &p, uint32_t column, uint32_t before)
+{
+    return column < before ? column - before + p.slots : column - before;
+}
+
 /* OP::load(p, src address, column) gives an OP::value, OP::store(p, dst address, value) writes it;
  * all loads of a thread come before its stores. */
 template <class OP, int ITEMS> LINE_FN void line_items(const line_rows &p)
@@ -115,9 +122,11 @@ template <class OP, int ITEMS> LINE_FN void line_items(const line_rows &p)
     line_place s = line_stand(p, ITEMS);
     int64_t src, dst;
     line_offsets(p.outer, s.row, &src, &dst);
+    const uint32_t before = ((uint32_t)(p.dst + (uint64_t)dst) & p.line) / sizeof v[0];
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        uint32_t column = s.column + k * s.column_step, row = s.row + k * s.row_step;
+        uint32_t column = line_column(p, s.column + k * s.column_step, before);
+        uint32_t row = s.row + k * s.row_step;
         if (k > 0 && p.items_along_rows)
             line_offsets(p.outer, row, &src, &dst);
         to[k] = 0;

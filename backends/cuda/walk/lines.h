@@ -36,6 +36,9 @@ typedef struct {
     int32_t lanes, items_along_rows, kind; /* kind: the kernel's own */
     cuda_divisor fast_blocks; /* how many blocks lie side by side in the faster direction */
     int32_t rows_first;       /* the faster direction is that of the rows */
+    /* Where threads go along dense columns of the destination: its lines of memory less 1, in bytes, so
+     * that a warp stores whole ones (0: it does not matter); and how many columns have threads. */
+    uint32_t line, slots;
     int64_t dst_step, src_step;
     line_few outer;                        /* of the rows */
     alignas(16) unsigned char pattern[16]; /* fill: the element, repeated */

@@ -212,6 +212,8 @@ uint32_t line_rows_of(const walk_plan *piece, uint32_t items, line_rows *rows)
         across *= items;
     uint32_t column_blocks = ceil_quotient(rows->columns, across);
     uint32_t row_blocks = ceil_quotient(rows->rows, down);
+    rows->line = 0;
+    rows->slots = column_blocks * across;
     /* A few rows that share the lines of the source are read together. */
     rows->rows_first = row_blocks <= 16;
     rows->fast_blocks = cuda_divisor_of(rows->rows_first ? row_blocks : column_blocks);

@@ -1,18 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Copies of 16 bytes from global to shared memory. Devices of compute capability 8.0 on have them
+ * Copies of vectors from global to shared memory. Devices of compute capability 8.0 on have them
  * arrive by the time of stage_wait(), and no register waits for them. */
 #ifndef NDOCK_CUDA_STAGE_CUH
 #define NDOCK_CUDA_STAGE_CUH
 #include <stdint.h>
 
-/* V has 16 bytes. */
+/* V has 4, 8 or 16 bytes. */
 template <class V> static __device__ __forceinline__ void stage_copy(V *to, const V *from)
 {
 #if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
-        "l"(from)
-        : "memory");
+    const uint32_t there = (uint32_t)__cvta_generic_to_shared(to);
+    if constexpr (sizeof(V) == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(there), "l"(from)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(there), "l"(from),
+                     "n"(sizeof(V))
+                     : "memory");
+#else
+    *to = *from;
+#endif
+}
+/* The same of 16 bytes, when what lies beside them will be wanted soon, by whichever processor: memory
+ * is read in pieces of 128 bytes, and the others find theirs in the cache. */
+template <class V> static __device__ __forceinline__ void stage_copy_beside(V *to, const V *from)
+{
+    static_assert(sizeof(V) == 16, "whole vectors");
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(to)),
+                 "l"(from)
+                 : "memory");
 #else
     *to = *from;
 #endif
