@@ -179,7 +179,8 @@ static void copy_rows(void *ctx, int64_t begin, int64_t end)
         }
         const int64_t at = (t->first + unit / f->groups) * f->source.image +
                            unit % f->groups * f->ci * f->source.channel + row * f->source.space[1];
-        memset(to, 0, (size_t)(first * pixel));
+        /* Vectors reach into what is between pixels: numbers of any kind would be slow there. */
+        memset(to, 0, (size_t)((d->pitch > d->lanes ? last : first) * pixel));
         copy_pixels(t, f->source.data + at * size, first - f->before[2], last - first,
                     to + first * pixel);
         memset(to + last * pixel, 0, (size_t)((d->columns - last) * pixel));
