@@ -140,7 +140,7 @@ typedef struct {
     int64_t line;                   /* direct: from one position to the next */
     int64_t tile_p, tile_o, tiles_p, tiles_o;
     int64_t pitch;
-    cv_direct windows; /* of direct.c */
+    cv_direct windows;            /* of direct.c */
     int64_t packed, packed_bytes; /* scratch: weights of one variant and group, and of all */
     int64_t slot_image, slot_sums, slot_row, slot_weights, slot_offsets, slot_bytes;
 } cv_plan;

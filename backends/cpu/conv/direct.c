@@ -4,15 +4,15 @@
 #include "conv/conv.h"
 
 enum {
-    BAND_BYTES = 4 << 20,    /* of copies that exist at a time, where bands are not too short */
+    BAND_BYTES = 4 << 20, /* of copies that exist at a time, where bands are not too short */
     MOST_BYTES = 64 << 20,
     LEAST_BAND = 8,
-    TILE_P = 256,            /* positions */
-    TILE_O = 192,            /* channels */
+    TILE_P = 256, /* positions */
+    TILE_O = 192, /* channels */
     LEAST_P = 64,
     LEAST_O = 24,
-    PACKED_CHANNELS = 16,    /* copied by a task: a line where they lie side by side */
-    PACKED_ROWS = 8,         /* and so many of them */
+    PACKED_CHANNELS = 16, /* copied by a task: a line where they lie side by side */
+    PACKED_ROWS = 8,      /* and so many of them */
 };
 
 static int64_t rows_of(const cv_plan *p)
@@ -25,7 +25,8 @@ int cv_is_direct(const cv_plan *p)
     const int flat =
         p->kernel[0] == 1 && p->source.extent[0] == 1 && p->out.extent[0] == 1 && p->before[0] == 0;
     const int beside = p->source.channel == 1 && p->source.space[2] != 1 && p->ci > 1;
-    const int scaled = !p->backward && (p->stride[1] > CV_MOST_PHASES || p->stride[2] > CV_MOST_PHASES);
+    const int scaled =
+        !p->backward && (p->stride[1] > CV_MOST_PHASES || p->stride[2] > CV_MOST_PHASES);
     if (!flat || scaled || p->co < CV_LEAST_OUT || p->ci < 1 || cv_product(p->phases) > 16 ||
         cv_product(p->out.extent) == 0 || p->images == 0 ||
         (beside && !mm_is_native(p->k, p->source.dtype)))
@@ -101,12 +102,11 @@ void cv_direct_plan(cv_plan *p)
     plan_tiles(p);
     plan_weights(p);
     d->steps_at = 0;
-    d->weights_at = mm_round_up(
-        cv_product(p->phases) * p->ci * p->most_taps * (int64_t)sizeof(cv_step), 64);
+    d->weights_at =
+        mm_round_up(cv_product(p->phases) * p->ci * p->most_taps * (int64_t)sizeof(cv_step), 64);
     d->grid_at = d->weights_at;
     if (d->w_copied)
-        d->grid_at +=
-            mm_round_up(p->groups * p->co * p->ci * cv_product(p->kernel) * size, 64);
+        d->grid_at += mm_round_up(p->groups * p->co * p->ci * cv_product(p->kernel) * size, 64);
     p->packed_bytes = d->grid_at + d->units * d->unit_bytes;
     p->pitch = d->tile_p + 64 / size;
 }
@@ -125,7 +125,8 @@ void cv_direct_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line
 /* A unit is an image's group; a turn has some units' bands. */
 typedef struct {
     const cv_run *r;
-    int64_t first, units, position; /* the first unit; how many; the band's first row of positions */
+    int64_t first, units,
+        position; /* the first unit; how many; the band's first row of positions */
 } turn;
 
 /* Of the first `run` channels, tap by tap. */
@@ -199,13 +200,13 @@ static void pack_task(void *ctx, int64_t begin, int64_t end)
     const int64_t parts = (p->ci + PACKED_CHANNELS - 1) / PACKED_CHANNELS;
     for (int64_t task = begin; task < end; task++) {
         const int64_t i = task % (t->units * parts), row = task / (t->units * parts) * PACKED_ROWS;
-        const int64_t left = d->grid.rows - row, last = row + (left < PACKED_ROWS ? left : PACKED_ROWS);
+        const int64_t left = d->grid.rows - row,
+                      last = row + (left < PACKED_ROWS ? left : PACKED_ROWS);
         const int64_t unit = t->first + i / parts, c = i % parts * PACKED_CHANNELS;
         const int64_t n = p->ci - c < PACKED_CHANNELS ? p->ci - c : PACKED_CHANNELS;
-        const char *from = p->source.data +
-                           (unit / p->groups * p->source.image +
-                            (unit % p->groups * p->ci + c) * p->source.channel) *
-                               p->source.size;
+        const char *from = p->source.data + (unit / p->groups * p->source.image +
+                                             (unit % p->groups * p->ci + c) * p->source.channel) *
+                                                p->source.size;
         cv_grid_pack(p, &d->grid, from, n, t->position, row, last,
                      t->r->packed + d->grid_at + i / parts * d->unit_bytes +
                          c * d->grid.channel * p->k->element);
@@ -225,10 +226,10 @@ static char *place(const tile *t, int64_t o, int64_t row, int64_t column)
 {
     const cv_plan *p = t->t->r->p;
     const int64_t unit = t->t->first + t->unit;
-    const int64_t at = unit / p->groups * p->out.image +
-                       (unit % p->groups * p->co + t->o + o) * p->out.channel +
-                       (t->axis[1].first + (t->t->position + row) * t->axis[1].step) * p->out.space[1] +
-                       (t->axis[2].first + column * t->axis[2].step) * p->out.space[2];
+    const int64_t at =
+        unit / p->groups * p->out.image + (unit % p->groups * p->co + t->o + o) * p->out.channel +
+        (t->axis[1].first + (t->t->position + row) * t->axis[1].step) * p->out.space[1] +
+        (t->axis[2].first + column * t->axis[2].step) * p->out.space[2];
     return p->out.data + at * p->out.size;
 }
 
@@ -239,11 +240,11 @@ static void save_beside(const tile *t, const char *sums, int64_t n, char *to, ch
     const int64_t size = p->k->element, step = t->axis[2].step * p->out.space[2];
     const int native = mm_is_native(p->k, p->out.dtype);
     const cv_turn turned = {.beside = native ? to : line,
-                          .rows = (void *)(uintptr_t)sums,
-                          .n = n,
-                          .channels = t->m,
-                          .step = native ? step : t->m,
-                          .plane = p->pitch};
+                            .rows = (void *)(uintptr_t)sums,
+                            .n = n,
+                            .channels = t->m,
+                            .step = native ? step : t->m,
+                            .plane = p->pitch};
     p->isa->together[p->k->dtype](&turned);
     for (int64_t i = 0; i < n && !native; i++)
         p->k->save[p->out.dtype](line + i * t->m * size, t->m, to + i * step * p->out.size, 1);
@@ -291,15 +292,15 @@ static void compute(const tile *t, int64_t phase, char *slot)
     const cv_step *step = (const cv_step *)(r->packed + d->steps_at) + phase * p->ci * p->most_taps;
     const char *weight = d->w_copied ? r->packed + d->weights_at : p->weight;
     char *sums = slot + p->slot_sums;
-    cv_block q = {.rows = t->m,
-                    .columns = t->np,
-                    .row = d->w_out,
-                    .pitch = p->pitch,
-                    .a = weight + (group * (p->backward ? p->ci * d->w_in : p->co * d->w_out) +
-                                   t->o * d->w_out) *
-                                      size,
-                    .b = r->packed + d->grid_at + t->unit * d->unit_bytes + t->p0 * size,
-                    .sum = sums};
+    cv_block q = {
+        .rows = t->m,
+        .columns = t->np,
+        .row = d->w_out,
+        .pitch = p->pitch,
+        .a = weight +
+             (group * (p->backward ? p->ci * d->w_in : p->co * d->w_out) + t->o * d->w_out) * size,
+        .b = r->packed + d->grid_at + t->unit * d->unit_bytes + t->p0 * size,
+        .sum = sums};
     for (int64_t i = 0; all == 0 && i < t->m; i++)
         memset(sums + i * p->pitch * size, 0, (size_t)(t->np * size));
     for (int64_t k = 0; k < all; k += depth) {

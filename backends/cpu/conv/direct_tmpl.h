@@ -12,9 +12,9 @@ typedef CV_V CV_FN(anywhere) __attribute__((aligned(4), may_alias));
 /* `rows` rows and `vectors` vectors of columns. Rows are addressed three at a time from a pointer that moves, which
  * all address forms of a processor reach; of `real` rows, where there are fewer, the last one stands for others. */
 static inline __attribute__((always_inline)) void CV_FN(block_panel)(const cv_block *p,
-                                                                       const int rows,
-                                                                       const int vectors, int real,
-                                                                       int64_t i, int64_t j)
+                                                                     const int rows,
+                                                                     const int vectors, int real,
+                                                                     int64_t i, int64_t j)
 {
     CV_V s[MM_ROWS][MM_ACROSS];
     const CV_T *a = (const CV_T *)p->a + i * p->row, *b = (const CV_T *)p->b + j;
@@ -32,8 +32,7 @@ static inline __attribute__((always_inline)) void CV_FN(block_panel)(const cv_bl
             bv[v] = *(const CV_FN(anywhere) *)(x + v * CV_LANES);
 #pragma GCC unroll 16
         for (int r = 0; r < rows; r++) {
-            const CV_V ar =
-                CV_SET(rows > MM_FEW ? w[r % 3 * row] : w[r < real ? r * row : last]);
+            const CV_V ar = CV_SET(rows > MM_FEW ? w[r % 3 * row] : w[r < real ? r * row : last]);
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; v++)
                 s[r][v] = CV_FMA(ar, bv[v], s[r][v]);
@@ -83,8 +82,8 @@ static void CV_FN(block_gather)(const cv_block *p, int64_t i, CV_T *to, cv_step 
 }
 
 static inline __attribute__((always_inline)) void CV_FN(block_rows)(const cv_block *p,
-                                                                      const int rows, int real,
-                                                                      int64_t i)
+                                                                    const int rows, int real,
+                                                                    int64_t i)
 {
     const int64_t columns = MM_ACROSS * CV_LANES;
     const int fetches = rows == MM_ROWS && i + 2 * MM_ROWS <= p->rows;

@@ -85,7 +85,8 @@ static void pack_row(const cv_plan *p, const cv_grid *g, const char *from, int64
 {
     const int64_t size = p->k->element, scale = g->scale[1], space = p->source.space[2];
     const int64_t begin = g->low[1] + phase;
-    const int beside = p->source.channel == 1 && channels > 1 && mm_is_native(p->k, p->source.dtype);
+    const int beside =
+        p->source.channel == 1 && channels > 1 && mm_is_native(p->k, p->source.dtype);
     int64_t first, end;
     nd_window_inside(g->pitch, scale, begin, p->source.extent[2], &first, &end);
     const char *src = from + (begin + first * scale) * space * p->source.size;
@@ -108,14 +109,23 @@ static void pack_row(const cv_plan *p, const cv_grid *g, const char *from, int64
     }
 }
 
+/* What the last vectors of a channel reach into: numbers of any kind would be slow there. */
+static void clear_ends(const cv_grid *g, int64_t channels, int64_t size, char *to)
+{
+    const int64_t used = g->scale[0] * g->scale[1] * g->plane;
+    for (int64_t c = 0; c < channels; c++)
+        memset(to + (c * g->channel + used) * size, 0, (size_t)((g->channel - used) * size));
+}
+
 void cv_grid_pack(const cv_plan *p, const cv_grid *g, const char *from, int64_t channels,
                   int64_t position, int64_t first, int64_t end, char *to)
 {
     const int64_t size = p->k->element;
+    if (end == g->rows)
+        clear_ends(g, channels, size, to);
     for (int64_t down = 0; down < g->scale[0]; down++)
         for (int64_t across = 0; across < g->scale[1] && g->used[0][down]; across++) {
-            char *plane =
-                to + ((down * g->scale[1] + across) * g->plane + first * g->pitch) * size;
+            char *plane = to + ((down * g->scale[1] + across) * g->plane + first * g->pitch) * size;
             for (int64_t r = first; r < end && g->used[1][across]; r++, plane += g->pitch * size) {
                 const int64_t row = g->low[0] + down + (position + r) * g->scale[0];
                 if (row >= 0 && row < p->source.extent[1])

@@ -17,7 +17,8 @@ int cv_is_pointwise(const cv_plan *p)
         if (p->stride[d] != 1 || p->before[d] != 0 || p->source.extent[d] != p->out.extent[d] ||
             (d < 2 && p->out.extent[d] != 1))
             return 0;
-    const int rows = p->source.space[2] == 1, beside = p->source.channel == 1 && p->out.channel == 1;
+    const int rows = p->source.space[2] == 1,
+              beside = p->source.channel == 1 && p->out.channel == 1;
     return rows || beside;
 }
 
@@ -104,8 +105,7 @@ static void rows_of_channels(const tile *t, char *sums, int64_t pitch, char *cop
 {
     const cv_plan *p = t->r->p;
     const int64_t size = p->k->element, depth = mm_block_depth(p->ci);
-    const int64_t at =
-        t->image * p->source.image + t->group * p->ci * p->source.channel + t->p0;
+    const int64_t at = t->image * p->source.image + t->group * p->ci * p->source.channel + t->p0;
     for (int64_t k = 0; k < p->ci; k += depth) {
         const cv_block q = {.rows = t->m,
                             .columns = t->np,
@@ -137,8 +137,7 @@ static void rows_of_pixels(const tile *t, char *sums, int64_t pitch)
                             .pitch = pitch,
                             .step = (const cv_step *)t->r->packed,
                             .a = p->source.data + (at + k * p->source.channel) * size,
-                            .b = weights_of(t->r, t->group) + (k * p->packed / p->ci) +
-                                 t->o * size,
+                            .b = weights_of(t->r, t->group) + (k * p->packed / p->ci) + t->o * size,
                             .sum = sums,
                             .add = k > 0};
         p->isa->block[p->k->dtype](&q);
@@ -148,8 +147,7 @@ static void rows_of_pixels(const tile *t, char *sums, int64_t pitch)
 static char *place(const tile *t, int64_t o, int64_t position)
 {
     const cv_plan *p = t->r->p;
-    return p->out.data + (t->image * p->out.image +
-                          (t->group * p->co + t->o + o) * p->out.channel +
+    return p->out.data + (t->image * p->out.image + (t->group * p->co + t->o + o) * p->out.channel +
                           (t->p0 + position) * p->out.space[2]) *
                              p->out.size;
 }
@@ -174,9 +172,7 @@ static void compute(const tile *t, char *slot)
     const int64_t lanes = 64 / p->k->element;
     /* Whole vectors are written. */
     const int direct = p->direct && (p->pixels_down ? t->m : t->np) % lanes == 0;
-    const int64_t pitch = !direct           ? p->pitch
-                          : p->pixels_down  ? p->out.space[2]
-                                            : p->out.channel;
+    const int64_t pitch = !direct ? p->pitch : p->pixels_down ? p->out.space[2] : p->out.channel;
     char *sums = direct ? place(t, 0, 0) : slot + p->slot_sums;
     if (p->pixels_down)
         rows_of_pixels(t, sums, pitch);

@@ -25,7 +25,8 @@ static inline void cv_turn_eight(const void *from_, int64_t from_step, void *to_
 #pragma GCC unroll 4
     for (int j = 0; j < 4; j++) {
         _mm256_storeu_ps(to + j * to_step, _mm256_permute2f128_ps(four[j], four[4 + j], 0x20));
-        _mm256_storeu_ps(to + (4 + j) * to_step, _mm256_permute2f128_ps(four[j], four[4 + j], 0x31));
+        _mm256_storeu_ps(to + (4 + j) * to_step,
+                         _mm256_permute2f128_ps(four[j], four[4 + j], 0x31));
     }
 }
 #define CV_TURN_EIGHT cv_turn_eight

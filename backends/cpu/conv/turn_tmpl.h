@@ -43,9 +43,11 @@ static inline int64_t CV_FN(most)(int64_t channels)
 typedef struct {
     int64_t element, channel, across;
 } CV_FN(steps);
-static inline __attribute__((always_inline)) void CV_FN(turn_some)(
-    const CV_FN(word) * from, const CV_FN(steps) at, CV_FN(word) * to, const CV_FN(steps) into,
-    int64_t n, int64_t channels)
+static inline __attribute__((always_inline)) void CV_FN(turn_some)(const CV_FN(word) * from,
+                                                                   const CV_FN(steps) at,
+                                                                   CV_FN(word) * to,
+                                                                   const CV_FN(steps) into,
+                                                                   int64_t n, int64_t channels)
 {
     int64_t i = 0;
 #ifdef CV_TURN_SIXTEEN

@@ -26,7 +26,8 @@ typedef struct {
     nd_window_axis axis[3];
     int64_t positions, depth; /* of an image; of a block of them */
     int64_t tile_o, tile_l, tiles_o, tiles_l;
-    int64_t blocks, parts, part_units; /* of an image; of all; blocks or, of planes, images in a part */
+    int64_t blocks, parts,
+        part_units; /* of an image; of all; blocks or, of planes, images in a part */
     int64_t sums, slot_a, slot_b, slot_line, slot_image,
         slot_bytes;     /* scratch: all sums; of a slot */
     int planes, beside; /* without matrices: weight_plane.c, weight_beside.c */

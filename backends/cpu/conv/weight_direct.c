@@ -9,7 +9,7 @@
 #include "conv/weight.h"
 
 enum {
-    COPY_BYTES = 4 << 20,      /* of copies that exist at a time, where bands are not too short */
+    COPY_BYTES = 4 << 20, /* of copies that exist at a time, where bands are not too short */
     MOST_BYTES = 64 << 20,
     LEAST_BAND = 4,
     MOST_POSITIONS = 16 << 10, /* of a band */
@@ -43,8 +43,8 @@ static void plan_copy(const cv_plan *f, cv_weight_direct *d)
     for (;;) {
         d->rows = (d->band - 1) * f->stride[1] + (f->kernel[1] - 1) * f->dilation[1] + 1;
         d->group = mm_round_up((d->rows * d->columns * d->pixel + 64) * f->k->element, 64);
-        if (d->band <= LEAST_BAND || (d->group * f->groups <= COPY_BYTES &&
-                                      d->band * f->out.extent[2] <= MOST_POSITIONS))
+        if (d->band <= LEAST_BAND ||
+            (d->group * f->groups <= COPY_BYTES && d->band * f->out.extent[2] <= MOST_POSITIONS))
             break;
         d->band = (d->band + 1) / 2;
     }
@@ -96,7 +96,8 @@ static void plan_tiles(const cv_plan *f, cv_weight_direct *d)
     for (;;) {
         d->tiles_o = (f->co + d->tile_o - 1) / d->tile_o;
         d->tiles_l = (d->pitch + d->tile_l - 1) / d->tile_l;
-        if (d->image_parts * d->block_parts * f->groups * d->sets * d->tiles_o * d->tiles_l >= wanted)
+        if (d->image_parts * d->block_parts * f->groups * d->sets * d->tiles_o * d->tiles_l >=
+            wanted)
             return;
         if (d->tile_o > 48)
             d->tile_o = 48;
@@ -118,10 +119,10 @@ void cv_weight_direct_plan(const cv_plan *f, cv_weight_direct *d)
     d->pitch = mm_round_up(d->lanes, 64 / size);
     plan_parts(f, d);
     plan_tiles(f, d);
-    d->steps_at = mm_round_up(d->image_parts * d->block_parts * f->groups * f->co * d->sets *
-                                  d->pitch * size,
-                              64);
-    d->copies_at = d->steps_at + mm_round_up(d->band * f->out.extent[2] * (int64_t)sizeof(cv_step), 64);
+    d->steps_at = mm_round_up(
+        d->image_parts * d->block_parts * f->groups * f->co * d->sets * d->pitch * size, 64);
+    d->copies_at =
+        d->steps_at + mm_round_up(d->band * f->out.extent[2] * (int64_t)sizeof(cv_step), 64);
     d->bytes = d->copies_at + d->images * f->groups * d->group;
 }
 
@@ -178,7 +179,8 @@ static void copy_rows(void *ctx, int64_t begin, int64_t end)
         }
         const int64_t at = (t->first + unit / f->groups) * f->source.image +
                            unit % f->groups * f->ci * f->source.channel + row * f->source.space[1];
-        memset(to, 0, (size_t)(first * pixel));
+        /* Vectors reach into what is between pixels: numbers of any kind would be slow there. */
+        memset(to, 0, (size_t)((d->pitch > d->lanes ? last : first) * pixel));
         copy_pixels(t, f->source.data + at * size, first - f->before[2], last - first,
                     to + first * pixel);
         memset(to + last * pixel, 0, (size_t)((d->columns - last) * pixel));
@@ -321,13 +323,12 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
             continue;
         for (int64_t i = 0; i < f->kernel[1]; i++)
             for (int64_t j = 0; j < f->kernel[2]; j++) {
-                const int64_t from = d->joined ? i * d->pitch + j * f->ci
-                                               : (i * f->kernel[2] + j) * d->pitch;
-                f->k->save[r->out->dtype](sums + from * size, f->ci,
-                                          cpu_ptr(r->out) + (row * stride[0] + i * stride[3] +
-                                                             j * stride[4]) *
-                                                                bytes,
-                                          stride[1]);
+                const int64_t from =
+                    d->joined ? i * d->pitch + j * f->ci : (i * f->kernel[2] + j) * d->pitch;
+                f->k->save[r->out->dtype](
+                    sums + from * size, f->ci,
+                    cpu_ptr(r->out) + (row * stride[0] + i * stride[3] + j * stride[4]) * bytes,
+                    stride[1]);
             }
     }
 }
@@ -343,8 +344,8 @@ void cv_weight_direct_run(const cv_plan *f, const cv_weight_direct *d, const ndp
     for (t.first = 0; t.first < f->images; t.first += d->images)
         for (t.position = 0; t.position < f->out.extent[1]; t.position += d->band) {
             t.images = f->images - t.first < d->images ? f->images - t.first : d->images;
-            const int64_t work =
-                d->tile_o * d->tile_l * d->band * f->out.extent[2] * t.images / d->image_parts / d->block_parts;
+            const int64_t work = d->tile_o * d->tile_l * d->band * f->out.extent[2] * t.images /
+                                 d->image_parts / d->block_parts;
             cpu_parallel(t.images * f->groups * d->rows, 1 + 16384 / row, copy_rows, &t);
             cpu_parallel(tasks, 1 + MM_TASK_WORK / 4 / (work + 1), run_tiles, &t);
         }
