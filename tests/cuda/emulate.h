@@ -118,6 +118,17 @@ static inline int __clzll(long long x)
 {
     return x ? __builtin_clzll((unsigned long long)x) : 64;
 }
+static inline int __clz(int x)
+{
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
+static inline uint32_t __brev(uint32_t x)
+{
+    uint32_t r = 0;
+    for (int i = 0; i < 32; i++)
+        r |= (x >> i & 1u) << (31 - i);
+    return r;
+}
 static inline int __ffs(uint32_t x)
 {
     return __builtin_ffs((int)x);

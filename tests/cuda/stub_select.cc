@@ -20,6 +20,7 @@ static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 {
     return {x, y, z, w};
 }
+static inline void __threadfence_block() {}
 static inline void __threadfence() {}
 static inline int64_t min(int64_t a, int64_t b)
 {

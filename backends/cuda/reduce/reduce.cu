@@ -189,6 +189,7 @@ template <class OP> LINE_FN void reduce_any(const reduce_params &p)
 template <class OP> LINE_FN void reduce_join(const reduce_params &p)
 {
     typedef typename OP::state S;
+    const int U = sizeof(S) <= 8 ? 8 : 2;
     const S *state = (const S *)p.scratch;
     uint64_t step = (uint64_t)gridDim.x * p.width;
     int lane, result;
@@ -197,7 +198,17 @@ template <class OP> LINE_FN void reduce_join(const reduce_params &p)
         uint64_t o = first + result;
         int64_t from, to = 0;
         S s = OP::zero();
-        for (uint64_t c = lane; o < p.results && c < p.items; c += p.lanes)
+        uint64_t c = o < p.results ? (uint64_t)lane : p.items;
+        for (; c + (uint64_t)(U - 1) * p.lanes < p.items; c += (uint64_t)U * p.lanes) {
+            S next[U]; /* are under way at once */
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                next[u] = state[(c + (uint64_t)u * p.lanes) * p.results + o];
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                s = OP::merge(s, next[u], p);
+        }
+        for (; c < p.items; c += p.lanes)
             s = OP::merge(s, state[c * p.results + o], p);
         s = reduce_tree<OP>(p, s, lane, p.across ? p.width : 1);
         if (lane == 0 && o < p.results) {

@@ -15,6 +15,7 @@ enum {
      * of so many elements or words for each thread; of up to FIRST from rows of LEAST on: from chunks. */
     SORT_TOPK_MOST = 1024,
     SORT_TOPK_LONG = 8192,
+    SORT_TOPK_MANY = 1 << 23, /* elements of all rows; or more than FIRST are wanted */
     SORT_TOPK_THREADS = 512,
     SORT_TOPK_BLOCKS = 2, /* of a multiprocessor at once */
     SORT_TOPK_EACH = 16,

@@ -34,9 +34,12 @@ static int64_t rows_of(const ndp_call *call)
     return rows;
 }
 
+/* Chunks of few elements are quicker where there is little to read. */
 static int is_long(const ndp_call *call)
 {
-    return row_length(call) > SORT_TOPK_LONG;
+    const int64_t n = row_length(call);
+    return n > SORT_TOPK_LONG &&
+           (wanted(call) > SORT_TOPK_FIRST || rows_of(call) >= (SORT_TOPK_MANY + n - 1) / n);
 }
 
 static int by_warps(const ndp_call *call)

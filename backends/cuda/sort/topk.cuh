@@ -279,6 +279,21 @@ static __device__ __forceinline__ void topk_finish(const sort_params &p, topk_li
     }
 }
 
+/* Tiles are met in the order of their numbers' bits turned about, from all over the chunk: in a row that
+ * is sorted either way few are better than all before. Turns are a power of two, some without a tile. */
+static __device__ __forceinline__ uint32_t topk_turns(uint32_t tiles)
+{
+    uint32_t turns = 1;
+    while (turns < tiles)
+        turns *= 2;
+    return turns;
+}
+static __device__ __forceinline__ uint32_t topk_turn(uint32_t tiles, uint32_t i)
+{
+    const uint32_t turns = topk_turns(tiles);
+    return turns > 1 ? __brev(i) >> (__clz((int)turns) + 1) : 0;
+}
+
 /* The block's chunk of its row: add(begin, end, list) adds a tile that begins and ends there. */
 template <class F>
 static __device__ __forceinline__ void topk_chunk(const sort_params &p, uint32_t tile, F add)
@@ -294,8 +309,12 @@ static __device__ __forceinline__ void topk_chunk(const sort_params &p, uint32_t
         list.count[i] = 0;
     __syncthreads();
     uint64_t last = UINT64_MAX;
-    for (uint64_t at = begin; at < end; at += tile)
-        last = add(list, r, row, last, at, end);
+    const uint32_t tiles = (uint32_t)((end - begin + tile - 1) / tile);
+    for (uint32_t i = 0; i < topk_turns(tiles); i++) {
+        const uint32_t turn = topk_turn(tiles, i);
+        if (turn < tiles)
+            last = add(list, r, row, last, begin + (uint64_t)turn * tile, end);
+    }
     topk_finish(p, list, r);
 }
 
