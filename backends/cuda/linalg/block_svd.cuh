@@ -8,7 +8,10 @@
 #include "linalg/block.cuh"
 #include "linalg/svd.cuh"
 
-enum { LIN_PAIR_LANES = 16 }; /* which have a pair of columns */
+enum {
+    LIN_PAIR_LANES = 16,   /* which have a pair of columns */
+    LIN_BLOCK_SWEEPS = 120 /* most of them; 128 rows that fall off by 10^-20 take 39 */
+};
 
 /* The sum of x over the lanes that have a pair, the same bits for each of them. */
 template <class T> LIN_FN T lin_pair_sum(T x)
@@ -128,7 +131,7 @@ LIN_FN void lin_block_svd_round(int m, int n, int round, T *a, int pitch, T *v, 
 template <int EACH, class T>
 LIN_FN bool lin_block_svd_of(int m, int n, T *a, int pitch, T *v, int pitch_v, int *moved)
 {
-    for (int sweep = 0; sweep < LIN_SWEEPS; sweep++) {
+    for (int sweep = 0; sweep < LIN_BLOCK_SWEEPS; sweep++) {
         if (threadIdx.x == 0)
             *moved = 0;
         __syncthreads();
