@@ -8,7 +8,10 @@
 #include "linalg/block.cuh"
 #include "linalg/svd.cuh"
 
-enum { LIN_PAIR_LANES = 16 }; /* which have a pair of columns */
+enum {
+    LIN_PAIR_LANES = 16,   /* which have a pair of columns */
+    LIN_BLOCK_SWEEPS = 120 /* most of them; 128 rows that fall off by 10^-20 take 39 */
+};
 
 /* The sum of x over the lanes that have a pair, the same bits for each of them. */
 template <class T> LIN_FN T lin_pair_sum(T x)
@@ -46,8 +49,12 @@ LIN_FN void lin_part_rotate(const lin_rotation<T> &r, lin_column_part<T, EACH> &
                             lin_column_part<T, EACH> &y)
 {
     LIN_UNROLL
-    for (int k = 0; k < EACH; k++)
-        lin_rotate(r, false, &x.at[k], &y.at[k]);
+    for (int k = 0; k < EACH; k++) { /* lin_rotate's formula, with fewer roundings */
+        const T p = x.at[k], q = y.at[k], down = lin_plus(lin_scaled(p, r.half), lin_conj(r.u), q),
+                up = lin_minus(lin_scaled(q, r.half), r.u, p);
+        x.at[k] = lin_minus_scaled(p, down, r.s);
+        y.at[k] = lin_minus_scaled(q, up, r.s);
+    }
 }
 
 /* Whether columns p and q of a, which its lanes have, are to be rotated; *r: how. All lanes of a warp
@@ -60,15 +67,18 @@ LIN_FN bool lin_svd_pair(int m, const lin_column_part<T, EACH> &x,
     T apq = lin_make<T>(0, 0);
     LIN_UNROLL
     for (int k = 0; k < EACH; k++) {
-        app += lin_square(x.at[k]);
-        aqq += lin_square(y.at[k]);
+        app = lin_plus_square(app, x.at[k]);
+        aqq = lin_plus_square(aqq, y.at[k]);
         apq = lin_plus(apq, lin_conj(x.at[k]), y.at[k]);
     }
     app = lin_pair_sum(app);
     aqq = lin_pair_sum(aqq);
     apq = lin_pair_sum(apq);
     const LIN_R size = lin_magnitude(apq), shorter = app < aqq ? app : aqq;
-    const LIN_R least = lin_root((LIN_R)m) * lin_limits<LIN_R>::eps * lin_root(app) * lin_root(aqq);
+    /* A quarter of what dgesvj takes for rows that are no fewer: u is as far from orthogonal as
+     * the columns are left, and within twice of what bidiagonal forms leave. */
+    const LIN_R units = lin_root((LIN_R)m) / 4;
+    const LIN_R least = (units > 2 ? units : 2) * lin_limits<LIN_R>::eps * lin_root(app * aqq);
     if (!(size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()))
         return false;
     lin_rotation_of(app, aqq, apq, size, lin_wide_tangent(aqq - app, size), r);
@@ -121,7 +131,7 @@ LIN_FN void lin_block_svd_round(int m, int n, int round, T *a, int pitch, T *v, 
 template <int EACH, class T>
 LIN_FN bool lin_block_svd_of(int m, int n, T *a, int pitch, T *v, int pitch_v, int *moved)
 {
-    for (int sweep = 0; sweep < LIN_SWEEPS; sweep++) {
+    for (int sweep = 0; sweep < LIN_BLOCK_SWEEPS; sweep++) {
         if (threadIdx.x == 0)
             *moved = 0;
         __syncthreads();

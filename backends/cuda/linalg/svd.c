@@ -6,6 +6,7 @@
  * vectors that are orthogonal to 45 units only at 65 rows. */
 #include "linalg/svd.h"
 
+enum { FEW = 2 }; /* matrices that a block each would leave most multiprocessors without work */
 /* The least extent from which on the polar factor is asked for. */
 static _Atomic int64_t polar_least = 256;
 
@@ -203,7 +204,7 @@ static way_plan way_of(lin_job *j, const svd_plan *q)
     w.way = lin_way_of(j, q->m, q->n, w.room);
     if (w.way == LIN_BY_WARP)
         w.room = warp_room(j, q);
-    else if (is_single(j->call->in[0].dtype))
+    else if (is_single(j->call->in[0].dtype) || (j->count <= FEW && is_polar(q)))
         w.way = LIN_BY_LIBRARY;
     else if (w.way == LIN_BY_LIBRARY && q->u) {
         w.room = block_room(j, q, 0);
