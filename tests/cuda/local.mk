@@ -24,7 +24,7 @@ gpu_tests += %reldir%/peer.t
 gpu_tests += %reldir%/random.t
 gpu_tests += %reldir%/streams.t
 TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/fuse.sh %reldir%/sanitizer_runner.sh
-EXTRA_DIST += %reldir%/fuse.sh %reldir%/program.c %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
+EXTRA_DIST += %reldir%/assembled.sh %reldir%/ptx.py %reldir%/ptx_kernels.py %reldir%/fuse.sh %reldir%/program.c %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
 EXTRA_DIST += %reldir%/linalg.c %reldir%/emulate.cc %reldir%/emulate.h %reldir%/fibre.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
@@ -61,7 +61,8 @@ if HAVE_CUDA
 %reldir%/random.log: %reldir%/peer.log
 %reldir%/streams.log: %reldir%/random.log
 check_PROGRAMS += $(cuda_tests)
-TESTS += $(cuda_tests)
+TESTS += $(cuda_tests) %reldir%/assembled.sh
+%reldir%/assembled.log: %reldir%/program.t
 check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libcudnnstub.la %reldir%/libcufftstub.la %reldir%/libcusolverstub.la %reldir%/libncclstub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
 endif
 %canon_reldir%_libcudastub_la_SOURCES = %reldir%/emulate.cc %reldir%/emulate.h %reldir%/fibre.h %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/emulate_wide.h %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_fft.c %reldir%/stub_graph.c \

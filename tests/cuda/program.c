@@ -292,8 +292,104 @@ static void is_compiled(void)
     }
 }
 
-int main(void)
+/* ---- "program.t --ptx softmax bfloat16 1": what ptx_kernels.py runs ---- */
+enum { MOST_STEPS = 8 };
+/* Instructions as their operation and operands; inputs come first, then scalars. */
+static const struct {
+    const char *name;
+    uint32_t n_in, n_scalar, flags, row_in;
+    int32_t step[MOST_STEPS][3], out; /* out: how many steps there are, the last is the result */
+} kernels[] = {
+    {"chain",
+     1,
+     0,
+     NDP_PROGRAM_FLAT,
+     0,
+     {{NDP_OP_multiply, 0, 0}, {NDP_OP_add, 1, 0}, {NDP_OP_tanh, 2, -1}},
+     3},
+    {"strided", 2, 0, 3u << 8, 0, {{NDP_OP_multiply, 0, 1}, {NDP_OP_add, 2, 0}}, 2},
+    {"softmax",
+     1,
+     0,
+     NDP_PROGRAM_ROWS | 2u << 8,
+     0,
+     {{NDP_OP_max, 0, -1},
+      {NDP_OP_subtract, 0, 1},
+      {NDP_OP_exp, 2, -1},
+      {NDP_OP_sum, 3, -1},
+      {NDP_OP_divide, 3, 4}},
+     5},
+    {"layer",
+     1,
+     1,
+     NDP_PROGRAM_ROWS | 2u << 8,
+     0,
+     {{NDP_OP_mean, 0, -1},
+      {NDP_OP_subtract, 0, 2},
+      {NDP_OP_multiply, 3, 3},
+      {NDP_OP_mean, 4, -1},
+      {NDP_OP_add, 5, 1},
+      {NDP_OP_sqrt, 6, -1},
+      {NDP_OP_divide, 3, 7}},
+     7},
+    {"variance",
+     1,
+     0,
+     NDP_PROGRAM_ROWS | 2u << 8,
+     0,
+     {{NDP_OP_mean, 0, -1}, {NDP_OP_subtract, 0, 1}, {NDP_OP_multiply, 2, 2}, {NDP_OP_mean, 3, -1}},
+     4},
+    /* a row by its value, and its largest element, which makes it a program of rows */
+    {"quotients",
+     2,
+     0,
+     NDP_PROGRAM_ROWS | 2u << 8,
+     1u << 1,
+     {{NDP_OP_max, 0, -1}, {NDP_OP_divide, 0, 1}},
+     2}};
+
+static int write_ptx(const char *name, int32_t dtype, int whole)
 {
+    int32_t dtypes[4] = {dtype, dtype, dtype, dtype}, out[2];
+    ndp_instruction k[MOST_STEPS];
+    cuda_text text = {0};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (strcmp(kernels[i].name, name) != 0)
+            continue;
+        const int32_t n = kernels[i].out, first = (int32_t)(kernels[i].n_in + kernels[i].n_scalar);
+        for (int j = 0; j < n; j++)
+            k[j] = (ndp_instruction){kernels[i].step[j][0],
+                                     dtype,
+                                     dtype,
+                                     {kernels[i].step[j][1], kernels[i].step[j][2], -1}};
+        out[0] = first + n - 1;
+        out[1] = first;
+        const ndp_program p = {.size = sizeof p,
+                               .flags = kernels[i].flags,
+                               .n_in = kernels[i].n_in,
+                               .n_scalar = kernels[i].n_scalar,
+                               .n_instruction = (uint32_t)n,
+                               .n_out = kernels[i].row_in ? 2 : 1,
+                               .dtype = dtypes,
+                               .instruction = k,
+                               .out = out,
+                               .row_in = kernels[i].row_in};
+        if (cuda_program_ptx(&p, 90, whole, &text))
+            fputs(text.data, stdout);
+    }
+    const int made = text.data != NULL;
+    free(text.data);
+    return !made;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5 && strcmp(argv[1], "--ptx") == 0)
+        return write_ptx(argv[2],
+                         strcmp(argv[3], "float32") == 0   ? NDP_F32
+                         : strcmp(argv[3], "float16") == 0 ? NDP_F16
+                                                           : NDP_BF16,
+                         argv[4][0] == '1');
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!open_compiler()) {
         printf("1..0 # SKIP libnvrtc.so is not there\n");
