@@ -113,7 +113,7 @@ def main():
     o = p.parse_args()
     cuda = o.device.startswith("cuda")
     wait = (lambda: nd.synchronize(o.device)) if cuda else (lambda: None)
-    top = ceiling(o.device, wait, o.rounds)
+    top = max(ceiling(o.device, wait, o.rounds) for _ in range(3))  # the first one may find a slow clock
     print(f"ceiling {top / 1e9:8.1f} GB/s on {o.device}", flush=True)
     sizes = [(4096, 4096), (11008, 4096), (4096, 11008), (32000, 4096)] if cuda else [(4096, 4096)]
     for rows, n in sizes:

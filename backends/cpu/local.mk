@@ -64,8 +64,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
   %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
   %reldir%/comm/collective.c %reldir%/comm/comm.h %reldir%/comm/message.c %reldir%/comm/segment.c \
-  %reldir%/conv/beside.c %reldir%/conv/beside_tmpl.h %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/depthwise.c %reldir%/conv/pack_avx2.h %reldir%/conv/pack_tmpl.h %reldir%/conv/plan.c %reldir%/conv/plane.c %reldir%/conv/plane_tmpl.h %reldir%/conv/dot_tmpl.h %reldir%/conv/weight_beside.c %reldir%/conv/weight_plane.c \
-  %reldir%/conv/tap_tmpl.h %reldir%/conv/turn_tmpl.h %reldir%/conv/weight.c %reldir%/conv/weight.h %reldir%/conv/weight_pack.c %reldir%/conv/widen.c \
+  %reldir%/conv/beside.c %reldir%/conv/beside_tmpl.h %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/depthwise.c %reldir%/conv/direct.c %reldir%/conv/direct.h %reldir%/conv/direct_tmpl.h %reldir%/conv/grid.c %reldir%/conv/pack_avx2.h %reldir%/conv/pack_tmpl.h %reldir%/conv/plan.c %reldir%/conv/plane.c %reldir%/conv/pointwise.c %reldir%/conv/plane_tmpl.h %reldir%/conv/dot_tmpl.h %reldir%/conv/weight_beside.c %reldir%/conv/weight_direct.c %reldir%/conv/weight_plane.c \
+  %reldir%/conv/tap_tmpl.h %reldir%/conv/turn_avx2.h %reldir%/conv/turn_tmpl.h %reldir%/conv/weight.c %reldir%/conv/weight.h %reldir%/conv/weight_pack.c %reldir%/conv/widen.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \
   %reldir%/elementwise/divide.h %reldir%/elementwise/arith_tmpl.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \

@@ -5,13 +5,13 @@ cuda_host_sources = \
   %reldir%/comm/board.c %reldir%/comm/board.h %reldir%/comm/call.c %reldir%/comm/comm.c %reldir%/comm/comm.h %reldir%/comm/group.c %reldir%/comm/keeper.c %reldir%/comm/nccl.c \
   %reldir%/comm/nccl.def %reldir%/comm/round.c %reldir%/comm/team.c \
   %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/cudnn.c %reldir%/conv/cudnn.def %reldir%/conv/cudnn.h \
-  %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/few.c %reldir%/conv/grouped.c %reldir%/conv/plan.h %reldir%/conv/short.c %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h %reldir%/conv/unfolded.c %reldir%/conv/unfolded.h \
+  %reldir%/conv/cudnn_inexact.def %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/diagonal.c %reldir%/conv/few.c %reldir%/conv/gathered.c %reldir%/conv/grouped.c %reldir%/conv/plan.h %reldir%/conv/short.c %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h %reldir%/conv/unfolded.c %reldir%/conv/unfolded.h \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
   %reldir%/fft/cufft.c %reldir%/fft/cufft.def %reldir%/fft/cufft.h %reldir%/fft/fft.c %reldir%/fft/fft.h \
-  %reldir%/host/backend.h %reldir%/host/block.c %reldir%/host/compose.c %reldir%/host/code.c %reldir%/host/device.c %reldir%/host/driver.c \
-  %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/fault.c %reldir%/host/graph.c %reldir%/host/host.c %reldir%/host/ipc.c %reldir%/host/kernel.c %reldir%/host/memory.c %reldir%/host/nodes.c %reldir%/host/patch.c \
+  %reldir%/host/assemble.c %reldir%/host/assemble.h %reldir%/host/backend.h %reldir%/host/block.c %reldir%/host/compose.c %reldir%/host/code.c %reldir%/host/device.c %reldir%/host/driver.c \
+  %reldir%/host/driver.def %reldir%/host/driver.h %reldir%/host/dtype_word.h %reldir%/host/fault.c %reldir%/host/graph.c %reldir%/host/host.c %reldir%/host/ipc.c %reldir%/host/kernel.c %reldir%/host/memory.c %reldir%/host/nodes.c %reldir%/host/patch.c \
   %reldir%/host/module.c %reldir%/host/modules.def %reldir%/host/nvml.c %reldir%/host/nvrtc.c %reldir%/host/nvrtc_known.c %reldir%/host/nvrtc.h \
   %reldir%/host/peer.c %reldir%/host/pinned.c %reldir%/host/pinned_conf.c \
   %reldir%/host/pointer.c %reldir%/host/pool.c %reldir%/host/ring.c %reldir%/host/scalar.c %reldir%/host/stream.c \
@@ -28,7 +28,7 @@ cuda_host_sources = \
   %reldir%/neural/batch_norm.c %reldir%/neural/batch_norm.h %reldir%/neural/group.c %reldir%/neural/group.h %reldir%/neural/group_call.h %reldir%/neural/group_plan.c %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
-  %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/rows.c \
+  %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/ptx.c %reldir%/program/ptx.h %reldir%/program/ptx_elements.c %reldir%/program/ptx_flat.c %reldir%/program/ptx_rows.c %reldir%/program/ptx_strided.c %reldir%/program/rows.c \
   %reldir%/program/source.c %reldir%/program/source.h %reldir%/program/source_pairs.c %reldir%/program/source_rows.c %reldir%/program/source_rows.h %reldir%/program/text.c %reldir%/program/walks.c %reldir%/program/walks.h \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
@@ -52,7 +52,7 @@ cuda_kernel_sources = \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/order.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
-  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h %reldir%/conv/grouped.cuh %reldir%/conv/planes.cuh %reldir%/conv/short.cuh \
+  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h %reldir%/conv/diagonal.cuh %reldir%/conv/gathered.cuh %reldir%/conv/grouped.cuh %reldir%/conv/planes.cuh %reldir%/conv/short.cuh \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/convert_f8.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
@@ -75,7 +75,7 @@ cuda_kernel_headers = \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk_chunk.cuh %reldir%/sort/topk_rows.cuh %reldir%/sort/words.cuh \
   %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/stage.cuh %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h
-EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map
+EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map %reldir%/program/bodies.awk %reldir%/program/bodies.cu
 
 AM_V_NVCC = $(AM_V_NVCC_@AM_V@)
 AM_V_NVCC_ = $(AM_V_NVCC_@AM_DEFAULT_V@)
@@ -99,11 +99,20 @@ plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
 %canon_reldir%_ndock_cuda_la_LIBADD = -lm -lpthread -ldl -lrt
 # The assembler reads the texts of text.def, which the compiler does not know of; their sums are part of kernels' keys.
 %reldir%/program/ndock_cuda_la-text.lo %reldir%/program/tests_cuda_program_t-text.$(OBJEXT): %reldir%/program/sums.h
-%reldir%/program/sums.h: $(cuda_kernel_headers) $(dist_ndockinclude_DATA) %reldir%/program/text.def %reldir%/program/text.c
+%reldir%/program/sums.h: $(cuda_kernel_headers) $(dist_ndockinclude_DATA) %reldir%/program/text.def %reldir%/program/text.c \
+  %reldir%/program/bodies.cu %reldir%/program/bodies.awk %reldir%/program/ptx.c %reldir%/program/ptx_elements.c %reldir%/program/ptx_flat.c %reldir%/program/ptx_rows.c %reldir%/program/ptx_strided.c
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && texts=`sed -n 's/^CUDA_TEXT(.*"\(.*\)")$$/\1/p' $(srcdir)/%reldir%/program/text.def` && \
-	  (cd $(srcdir) && cksum $$texts include/ndock/op.def include/ndock/dtype.def %reldir%/program/text.c) >$@.list && \
+	  (cd $(srcdir) && cksum $$texts include/ndock/op.def include/ndock/dtype.def %reldir%/program/text.c %reldir%/program/bodies.cu %reldir%/program/bodies.awk %reldir%/program/ptx*.c) >$@.list && \
 	  awk '{ print "\"" $$1 "." $$2 " \"" }' $@.list >$@.new && rm -f $@.list && mv $@.new $@
 CLEANFILES += %reldir%/program/sums.h
+# What kernels are put together from at run time: for the least capability that ptx.h names.
+%reldir%/program/ndock_cuda_la-ptx.lo %reldir%/program/tests_cuda_program_t-ptx.$(OBJEXT): %reldir%/program/bodies.txt
+%reldir%/program/bodies.txt: %reldir%/program/bodies.cu %reldir%/program/bodies.awk $(cuda_kernel_headers) $(dist_ndockinclude_DATA)
+	$(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) -ptx -rdc=true -arch=compute_80 \
+	  -o %reldir%/program/bodies.ptx $(srcdir)/%reldir%/program/bodies.cu && \
+	  awk -v INDEX=%reldir%/program/bodies.h -f $(srcdir)/%reldir%/program/bodies.awk %reldir%/program/bodies.ptx >$@.new && \
+	  rm -f %reldir%/program/bodies.ptx && mv $@.new $@
+CLEANFILES += %reldir%/program/bodies.txt %reldir%/program/bodies.h
 EXTRA_%canon_reldir%_ndock_cuda_la_DEPENDENCIES = %reldir%/sort/cub.o
 %canon_reldir%_ndock_cuda_la_LDFLAGS = -module -avoid-version -shared -Wl,%reldir%/sort/cub.o,$(ND_CUDART)
 if HAVE_VERSION_SCRIPT

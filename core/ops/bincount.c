@@ -59,6 +59,12 @@ static nd_status length_of(nd_steps *s, const nd_array *a, const nd_array *bits,
     return ND_OK;
 }
 
+/* Few counts are copied: they are aligned then, and have nothing beside them in memory. */
+static nd_array *trimmed(nd_steps *s, nd_array *part)
+{
+    return s->status == ND_OK && part->size < COPIED_MAX ? nd__step_copy(s, part) : part;
+}
+
 /* A sample of a long array says how many counts will do: then one pass over all of it is enough.
  * NULL: it was misleading, or there is no sense in trying. */
 static nd_array *counted_at_once(nd_steps *s, const nd_array *bits, int64_t length)
@@ -87,15 +93,10 @@ static nd_array *counted_at_once(nd_steps *s, const nd_array *bits, int64_t leng
     at = nd__step_where(s, some, nd_array_arg(at), nd_scalar_arg(nd_int(0)));
     ND_STEP(s, last, nd_max(at, NULL, &last));
     const int64_t end = nd__step_int(s, last);
-    return nd__step_part(s, counts, 0, 0, end > length ? end : length, 1);
+    return trimmed(s, nd__step_part(s, counts, 0, 0, end > length ? end : length, 1));
 }
 
 /* ---- sums by position ---- */
-/* Few counts are copied: they are aligned then, and have nothing beside them in memory. */
-static nd_array *trimmed(nd_steps *s, nd_array *part)
-{
-    return s->status == ND_OK && part->size < COPIED_MAX ? nd__step_copy(s, part) : part;
-}
 
 /* Sums so far; room for integers below `room`, of which those below `length` are wanted. */
 typedef struct {
@@ -112,8 +113,10 @@ static nd_status make_room(growing *g, const nd_array *a, nd_dtype dtype)
     const int64_t more = g->last || g->length > INT64_MAX / 2 ? 0 : g->length / 8;
     const int64_t room = g->length + more;
     ND_STEP(&s, wider, nd_zeros(a->storage->device, dtype, 1, &room, &wider));
-    if (g->sums)
-        ND_STEP_DO(&s, nd_copy_to(g->sums, nd__step_part(&s, wider, 0, 0, g->room, 1), NULL));
+    if (g->sums) {
+        nd_array *begin = nd__step_part(&s, wider, 0, 0, g->room, 1);
+        ND_STEP_DO(&s, nd_copy_to(g->sums, begin, NULL));
+    }
     nd_array *before = g->sums;
     ND_RETURN_IF(nd__steps_end(&s, "bincount", wider, &g->sums));
     nd_release(before);
@@ -177,7 +180,7 @@ static nd_array *counts_of(nd_steps *s, const nd_array *a, int64_t length)
         s->status = length_of(s, a, bits, &length);
     if (!r && s->status == ND_OK)
         r = nd__counts_of_integers(s, bits, length);
-    return trimmed(s, r);
+    return r;
 }
 
 nd_status nd_bincount(const nd_array *a, const nd_array *weights, int64_t minlength, nd_array **out)

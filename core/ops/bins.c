@@ -25,9 +25,9 @@ static nd_status read_bins(const char *op, const nd_bins *bins, nd_bins *o)
 static nd_status searched_edges(nd_steps *s, const char *op, const nd_array *a, nd_binning *b)
 {
     const nd_array *parts[2];
-    nd_dtype dtype = b->edges->dtype;
-    if (s->status == ND_OK)
-        ND_RETURN_IF(s->status = nd__promote(op, dtype, nd__floating_of(a->dtype), &dtype));
+    nd_dtype dtype;
+    ND_RETURN_IF(s->status); /* there may be no edges */
+    ND_RETURN_IF(s->status = nd__promote(op, b->edges->dtype, nd__floating_of(a->dtype), &dtype));
     nd_array *edges = nd__step_cast(s, b->edges, dtype);
     nd_array *last = nd__step_at(s, edges, 0, b->count);
     nd_array *next = nd__step_scalar(s, ND_OP_nextafter, last, nd_float(INFINITY));
@@ -218,7 +218,7 @@ nd_array *nd__bin_counts(nd_steps *s, const nd_array *a, const nd_binning *b)
     if (s->status == ND_OK && nd__counts_insertions(a->storage->device, b->searched->dtype)) {
         nd_array *x = b->searched->dtype == ND_F64 ? (nd_array *)(uintptr_t)a
                                                    : nd__step_cast(s, a, b->searched->dtype);
-        ND_STEP(s, counts, nd__insertion_counts(b->searched, x, &counts));
+        ND_STEP(s, counts, nd__insertion_counts(b->searched, x, 1, &counts));
     } else {
         nd_array *at = nd__bin_positions(s, a, b);
         counts = nd__sums_by_position(s, at, NULL, b->count + 2);
@@ -248,10 +248,11 @@ nd_array *nd__counts_of_integers(nd_steps *s, const nd_array *a, int64_t length)
     if (s->status != ND_OK || length == 0 || length / 4 > a->size ||
         length > nd__integers_of(a->dtype) || !nd__counts_insertions(a->storage->device, a->dtype))
         return nd__sums_by_position(s, positions_of(s, a), NULL, length);
+    const int64_t n = length > 1 ? length - 1 : 1; /* v is above min(v, n) of 0 to n - 1 */
     ND_STEP(s, edges,
-            nd_arange(a->storage->device, a->dtype, nd_int(0), nd_int(length), nd_int(1), &edges));
-    ND_STEP(s, counts, nd__insertion_counts(edges, a, &counts));
-    return nd__step_part(s, counts, 0, 1, length + 1, 1);
+            nd_arange(a->storage->device, a->dtype, nd_int(0), nd_int(n), nd_int(1), &edges));
+    ND_STEP(s, counts, nd__insertion_counts(edges, a, 0, &counts));
+    return length > 1 ? counts : nd__step_copy(s, nd__step_part(s, counts, 0, 0, 1, 1));
 }
 
 nd_array *nd__sums_by_position(nd_steps *s, const nd_array *positions, const nd_array *weights,

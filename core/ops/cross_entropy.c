@@ -221,7 +221,8 @@ nd_status nd_nll_loss(const nd_array *a, const nd_array *y, const nd_loss_opts *
     const operands x = make_operands(&s, &p, a, y);
     const int64_t column[2] = {p.count, 1};
     nd_array *classes = chosen(&s, &x, &p, &counts);
-    ND_STEP(&s, at, nd_take_along_axis(x.a, nd__step_reshape(&s, classes, 2, column), 1, &at));
+    nd_array *places = nd__step_reshape(&s, classes, 2, column);
+    ND_STEP(&s, at, nd_take_along_axis(x.a, places, 1, &at));
     at = nd__step_cast(&s, nd__step_reshape(&s, at, 1, &p.count), p.wide);
     nd_array *losses =
         nd__step2(&s, ND_OP_multiply, at, minus_weights(&s, &p, &x, classes, counts));
@@ -248,8 +249,8 @@ nd_status nd_nll_loss_grad(const nd_array *g, const nd_array *a, const nd_array 
                                minus_weights(&s, &p, &x, classes, counts));
     each = nd__step_reshape(&s, nd__step_cast(&s, each, p.dtype), 2, column);
     ND_STEP(&s, r, nd_zeros(a->storage->device, p.dtype, 2, shape, &r));
-    ND_STEP_DO(
-        &s, nd_scatter_into(nd__step_reshape(&s, classes, 2, column), each, 1, ND_SCATTER_SET, r));
+    nd_array *places = nd__step_reshape(&s, classes, 2, column);
+    ND_STEP_DO(&s, nd_scatter_into(places, each, 1, ND_SCATTER_SET, r));
     r = as_given(&s, &p, r);
     return nd__steps_end(&s, p.name, r, out);
 }

@@ -90,8 +90,10 @@ static nd_array *extended(nd_steps *s, const ctc *p, const nd_array *y, const nd
     nd_array *inside = nd__step2(s, ND_OP_less, nd__step_range(s, y, 0, p->targets), counts);
     nd_array *own = nd__step_where(s, inside, nd_array_arg(nd__step_cast(s, y, ND_I64)),
                                    nd_scalar_arg(nd_int(p->o.blank)));
-    if (p->targets > 0)
-        ND_STEP_DO(s, nd__copy_into(own, nd__step_part(s, r, 1, 1, ND_END_OPEN, 2)));
+    if (p->targets > 0) {
+        nd_array *odd = nd__step_part(s, r, 1, 1, ND_END_OPEN, 2);
+        ND_STEP_DO(s, nd__copy_into(own, odd));
+    }
     return r;
 }
 
@@ -108,8 +110,9 @@ static paths make_paths(nd_steps *s, const ctc *p, const nd_array *a, const nd_a
     if (p->targets > 1) {
         nd_array *later = nd__step_part(s, x.classes, 1, 3, ND_END_OPEN, 2);
         nd_array *sooner = nd__step_part(s, x.classes, 1, 1, -2, 2);
-        ND_STEP_DO(s, nd__copy_into(nd__step2(s, ND_OP_not_equal, later, sooner),
-                                    nd__step_part(s, x.skips, 1, 3, ND_END_OPEN, 2)));
+        nd_array *differ = nd__step2(s, ND_OP_not_equal, later, sooner);
+        nd_array *odd = nd__step_part(s, x.skips, 1, 3, ND_END_OPEN, 2);
+        ND_STEP_DO(s, nd__copy_into(differ, odd));
     }
     x.lengths = nd__step_reshape(s, nd__step_cast(s, a_lengths, ND_I64), 2, column);
     x.last = nd__step_reshape(s, nd__step_cast(s, y_lengths, ND_I64), 2, column);
@@ -325,7 +328,7 @@ nd_status nd_ctc_loss_grad(const nd_array *g, const nd_array *a, const nd_array 
                               nd_scalar_arg(nd_float(0)));
     }
     ND_STEP(&s, r, nd_zeros(a->storage->device, p.wide, 3, a->shape, &r));
-    ND_STEP_DO(
-        &s, nd_scatter_into(nd__step_broadcast(&s, x.classes, 3, all), each, 2, ND_SCATTER_ADD, r));
+    nd_array *classes = nd__step_broadcast(&s, x.classes, 3, all);
+    ND_STEP_DO(&s, nd_scatter_into(classes, each, 2, ND_SCATTER_ADD, r));
     return nd__steps_end(&s, p.name, nd__step_cast(&s, r, p.dtype), out);
 }

@@ -70,7 +70,8 @@ nd_status nd_embedding_grad(const nd_array *g, const nd_array *indices, int64_t 
         from = nd__step_where(&s, nd__step_along(&s, counts, own + 1, 0), nd_array_arg(from),
                               nd_scalar_arg(nd_float(0)));
     }
-    ND_STEP_DO(&s, nd_index_add_into(at, nd__step_cast(&s, from, wide), 0, r));
+    from = nd__step_cast(&s, from, wide);
+    ND_STEP_DO(&s, nd_index_add_into(at, from, 0, r));
     r = nd__step_cast(&s, r, g->dtype);
     return nd__steps_end(&s, "embedding_grad", r, out);
 }
@@ -180,7 +181,8 @@ nd_status nd_moe(const nd_array *x, const nd_array *weights, const nd_array *exp
                             (long long)counts->size - 1, (long long)p.experts);
     ND_STEP(&s, order, nd_argsort(flat, NULL, &order));
     nd_array *token = nd__step_scalar(&s, ND_OP_floor_divide, order, nd_int(p.top ? p.top : 1));
-    ND_STEP(&s, rows, nd_take(nd__step_cast(&s, x, p.dtype), token, 0, &rows));
+    nd_array *all = nd__step_cast(&s, x, p.dtype);
+    ND_STEP(&s, rows, nd_take(all, token, 0, &rows));
     matrices = nd__step_cast(&s, weights, p.dtype);
     products = nd__step_new(&s, x, p.dtype, 2, shape);
     multiply(&s, &p, rows, matrices, counts, products);

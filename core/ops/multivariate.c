@@ -39,7 +39,8 @@ static nd_status draw_category(const nd_array *share, int64_t at, const nd_rando
     dst = nd__step_reshape(&s, dst, left->ndim, left->shape);
     const nd_arg args[2] = {nd_array_arg(left), nd_array_arg(p)};
     ND_STEP_DO(&s, nd__random_run(ND_OP_random_binomial, key, &params, args, 2, dst));
-    ND_STEP_DO(&s, nd_subtract_into(left, nd__step_cast(&s, dst, ND_F64), left));
+    nd_array *drawn = nd__step_cast(&s, dst, ND_F64);
+    ND_STEP_DO(&s, nd_subtract_into(left, drawn, left));
     return nd__steps_end(&s, "random_multinomial", NULL, NULL);
 }
 
@@ -166,7 +167,8 @@ nd_status nd_random_multivariate_normal(const nd_array *mean, const nd_array *co
     full[ndim] = mean->size;
     ND_STEP(&s, z, nd_random_normal(mean->storage->device, dtype, ndim + 1, full, key, 0, 1, &z));
     z = nd__step_reshape(&s, z, 2, rows);
-    ND_STEP(&s, l, nd_cholesky(nd__step_cast(&s, cov, dtype), NULL, &l));
+    nd_array *own = nd__step_cast(&s, cov, dtype);
+    ND_STEP(&s, l, nd_cholesky(own, NULL, &l));
     ND_STEP(&s, upper, nd_matrix_transpose(l, &upper));
     ND_STEP(&s, x, nd_matmul(z, upper, NULL, &x));
     x = nd__step_reshape(&s, x, ndim + 1, full);

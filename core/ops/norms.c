@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Norms of vectors and matrices, condition and rank. */
+#include <float.h>
 #include <math.h>
 #include "core/ops/linalg.h"
 
@@ -39,6 +40,13 @@ static nd_array *reduce(nd_steps *s, reduction *f, const nd_array *a, const nd_n
 
 /* ---- vectors ---- */
 
+/* Magnitudes to the power p, which beyond what their dtype has is infinite, as in NumPy. */
+static nd_array *power_of(nd_steps *s, const nd_array *size, double p)
+{
+    const bool infinite = s->status == ND_OK && size->dtype == ND_F32 && fabs(p) > FLT_MAX;
+    return nd__step_scalar(s, ND_OP_pow, size, nd_float(infinite ? copysign(INFINITY, p) : p));
+}
+
 static nd_array *vector(nd_steps *s, const nd_array *x, double ord, const nd_norms_opts *o)
 {
     nd_array *size = nd__step1(s, ND_OP_abs, x);
@@ -52,8 +60,7 @@ static nd_array *vector(nd_steps *s, const nd_array *x, double ord, const nd_nor
         return reduce(s, nd_sum, size, o);
     if (ord == 2)
         return nd__step1(s, ND_OP_sqrt, reduce(s, nd_sum, nd__step1(s, ND_OP_square, size), o));
-    nd_array *powers = nd__step_scalar(s, ND_OP_pow, size, nd_float(ord));
-    return nd__step_scalar(s, ND_OP_pow, reduce(s, nd_sum, powers, o), nd_float(1 / ord));
+    return power_of(s, reduce(s, nd_sum, power_of(s, size, ord), o), 1 / ord);
 }
 
 nd_status nd_vector_norm(const nd_array *a, const nd_norms_opts *opts, nd_array **out)

@@ -46,9 +46,10 @@ nd_status nd__partition(nd_op op, const nd_array *a, int64_t kth, int axis, nd_a
 /* Whether the device counts values by their insertion positions into a sorted array of this dtype.
  */
 bool nd__counts_insertions(const nd_device *device, nd_dtype sorted);
-/* How many of values have each insertion position into sorted, after its equals: i64, one more than
- * sorted has elements. values has sorted's dtype, or any real one where that is f64. */
-nd_status nd__insertion_counts(const nd_array *sorted, const nd_array *values, nd_array **out);
+/* How many of values have each insertion position into sorted, after its equals, or with right 0
+ * before them: i64, one more than sorted has elements. values has sorted's dtype, or any real one where that is f64. */
+nd_status nd__insertion_counts(const nd_array *sorted, const nd_array *values, int right,
+                               nd_array **out);
 /* The fast path for the sum of the products of two dense arrays of one size, as a matrix product of
  * vectors has it: nothing to fit, cast or wait for. False: take the slow path. */
 bool nd__inner_product(const nd_array *a, const nd_array *b, nd_array **out, nd_status *status);

@@ -135,8 +135,9 @@ static nd_array *flattened(nd_steps *s, const nd_array *dst, bool *copied)
 
 static void write_back(nd_steps *s, const nd_array *flat, bool copied, const nd_array *dst)
 {
+    nd_array *shaped = copied ? nd__step_reshape(s, flat, dst->ndim, dst->shape) : NULL;
     if (copied)
-        ND_STEP_DO(s, nd__copy_into(nd__step_reshape(s, flat, dst->ndim, dst->shape), dst));
+        ND_STEP_DO(s, nd__copy_into(shaped, dst));
 }
 
 nd_status nd_put_into(const nd_array *indices, const nd_array *values, int mode,

@@ -128,7 +128,8 @@ static nd_status sources(const nd_array *ends, int64_t total, nd_array **from)
     ND_STEP(&s, here, nd_zeros(ends->storage->device, ND_I64, 1, &room, &here));
     ND_STEP(&s, one, nd_full(ends->storage->device, ND_I64, 0, NULL, nd_int(1), &one));
     ND_STEP_DO(&s, nd_scatter_into(ends, one, 0, ND_SCATTER_ADD, here));
-    ND_STEP(&s, number, nd_cumulative_sum(nd__step_part(&s, here, 0, 0, total, 1), NULL, &number));
+    here = nd__step_part(&s, here, 0, 0, total, 1);
+    ND_STEP(&s, number, nd_cumulative_sum(here, NULL, &number));
     return nd__steps_end(&s, "repeat_each", number, from);
 }
 

@@ -63,6 +63,8 @@ static nd_array *points(nd_steps *s, const nd_array *total, int ndim, const int6
 static nd_array *categories(nd_steps *s, const nd_array *sums, int ndim, const int64_t *shape,
                             const nd_random_key *key)
 {
+    if (s->status != ND_OK)
+        return NULL;
     const int last = sums->ndim - 1;
     nd_array *total = nd__step_at(s, sums, last, sums->shape[last] - 1), *r;
     if (sums->ndim == 1) {
@@ -107,8 +109,7 @@ nd_status nd_random_categorical(const nd_array *weights, int ndim, const int64_t
     ND_RETURN_IF(nd__check_weights_batch("random_categorical", weights, ndim, shape, 0));
     ND_RETURN_IF(nd__steps_begin(&s, "random_categorical", weights, NULL));
     nd_array *sums = nd__sampling_table(&s, weights);
-    if (s.status == ND_OK)
-        r = categories(&s, sums, ndim, shape, key);
+    r = categories(&s, sums, ndim, shape, key);
     return nd__steps_end(&s, "random_categorical", r, out);
 }
 
@@ -118,6 +119,8 @@ nd_status nd_random_categorical(const nd_array *weights, int ndim, const int64_t
 static nd_array *first_of(nd_steps *s, const nd_array *keys, int64_t count)
 {
     nd_array *least = NULL, *r;
+    if (s->status != ND_OK)
+        return NULL;
     if (count < keys->size / 4) {
         ND_STEP(s, r, nd_topk(keys, count, 0, 1, &least, &r));
         nd_release(least);
@@ -174,7 +177,8 @@ static nd_status check_sum(const nd_array *p)
     nd_array *sum;
     const double near = p->dtype == ND_F32 ? 3.5e-4 : nd_dtype_size(p->dtype) < 4 ? 0.04 : 1.5e-8;
     ND_RETURN_IF(nd__steps_begin(&s, "random_choice", p, NULL));
-    ND_STEP(&s, sum, nd_sum(nd__step_cast(&s, p, ND_F64), NULL, &sum));
+    const nd_array *wide = nd__step_cast(&s, p, ND_F64);
+    ND_STEP(&s, sum, nd_sum(wide, NULL, &sum));
     const double x = nd__step_value(&s, sum);
     ND_RETURN_IF(nd__steps_end(&s, "random_choice", NULL, NULL));
     if (fabs(x - 1) > near)

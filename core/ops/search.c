@@ -57,14 +57,15 @@ bool nd__counts_insertions(const nd_device *device, nd_dtype sorted)
 
 static nd_status run_counts(const nd_operation *of, const nd_array *dst)
 {
-    const ndp_search params = {.size = sizeof params, .right = 1};
+    const ndp_search params = {.size = sizeof params, .right = ((const searching *)of)->right};
     nd_array *const outs[1] = {(nd_array *)(uintptr_t)dst};
     return nd__run_arrays(ND_OP_histogram, 2, of->in, 1, outs, &params);
 }
 
-nd_status nd__insertion_counts(const nd_array *sorted, const nd_array *values, nd_array **out)
+nd_status nd__insertion_counts(const nd_array *sorted, const nd_array *values, int right,
+                               nd_array **out)
 {
-    searching s;
+    searching s = {.right = right};
     nd_operation *of = &s.of;
     nd__operation_begin(of, ND_OP_histogram, run_counts);
     nd_status status = nd__operand(of, 0, sorted);

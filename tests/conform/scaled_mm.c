@@ -59,6 +59,14 @@ static long double *lines_of(const trial *t, bool columns)
     return all;
 }
 
+/* As op.def has it: what tensor cores cut off when they add products is a share of the sum of sizes and does not get
+ * smaller with fewer products. On an H100 an element of k = 192 was seen to be 1.2e-3 of that sum off. */
+static long double allowed(const trial *t, long double size)
+{
+    return op_ulp(ND_OP_scaled_mm, ND_F32) * fmaxl(sqrtl((long double)t->k + 1), 32) *
+           cell_ulp(ND_F32, size);
+}
+
 static void check(const trial *t, const nd_array *r)
 {
     char *data = fetch(r);
@@ -75,11 +83,8 @@ static void check(const trial *t, const nd_array *r)
         if (t->has_bias)
             bias = mirror_cell(&t->bias, 1, t->bias.shape, j).re;
         const cell got = cell_read(t->result, data + (size_t)e * nd_dtype_size(t->result));
-        const double ulp = op_ulp(ND_OP_scaled_mm, ND_F32);
         if (!cell_within(t->result, got, cell_real(sum + bias),
-                         cell_ulp(t->result, sum + bias) +
-                             ulp * sqrtl((long double)t->k + 1) *
-                                 cell_ulp(ND_F32, size + fabsl(bias))))
+                         cell_ulp(t->result, sum + bias) + allowed(t, size + fabsl(bias))))
             fail_case("scaled_mm to %s of (%lld, %lld, %lld): (%lld, %lld) is %.9Lg, not %.9Lg",
                       nd_dtype_name(t->result), (long long)t->m, (long long)t->k, (long long)t->n,
                       (long long)i, (long long)j, got.re, sum + bias);

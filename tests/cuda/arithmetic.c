@@ -15,6 +15,7 @@ typedef struct {
     unsigned schemes;
     _Atomic int runs, handles, without;
     int epilogue;
+    _Atomic int refused;
 } asked;
 
 static nd_device *dev;
@@ -44,9 +45,23 @@ static void multiply(const char *name, nd_dtype dtype, nd_dtype result)
     nd_release(out);
 }
 
+/* A scale that begins so many elements after its memory does. */
+static nd_status scale_at(int64_t offset, nd_array **out)
+{
+    const int64_t room[1] = {8};
+    const nd_index at = nd_at(offset);
+    nd_array *all = NULL;
+    nd_status status = nd_empty(dev, ND_F32, 1, room, &all);
+    if (status == ND_OK)
+        status = nd_slice(all, &at, 1, out);
+    nd_release(all);
+    return status;
+}
+
 /* M11: products of 8-bit floating matrices, b as it lies or dense along k: "compute scale types of the
- * library's a and b runs". */
-static void multiply_narrow(const char *name, nd_dtype left, nd_dtype right, bool turned)
+ * library's a and b runs refused". */
+static void multiply_narrow(const char *name, nd_dtype left, nd_dtype right, bool turned,
+                            int64_t offset)
 {
     static int64_t side = 128;
     const int64_t shape[2] = {side, side};
@@ -58,7 +73,7 @@ static void multiply_narrow(const char *name, nd_dtype left, nd_dtype right, boo
     if (status == ND_OK)
         status = nd_empty(dev, right, 2, shape, &b);
     if (status == ND_OK)
-        status = nd_empty(dev, ND_F32, 0, NULL, &one);
+        status = scale_at(offset, &one);
     if (status == ND_OK)
         status = nd_matrix_transpose(b, &view);
     if (status == ND_OK)
@@ -66,10 +81,10 @@ static void multiply_narrow(const char *name, nd_dtype left, nd_dtype right, boo
     if (status != ND_OK || !heard)
         printf("%s: %s\n", name, heard ? nd_last_error()->message : "the library is not loaded");
     else
-        printf("%s: %d %d %d %d %d\n", name, heard->compute, heard->scale, heard->a, heard->b,
-               heard->runs);
+        printf("%s: %d %d %d %d %d %d\n", name, heard->compute, heard->scale, heard->a, heard->b,
+               heard->runs, heard->refused);
     if (heard)
-        heard->runs = 0;
+        heard->runs = heard->refused = 0;
     nd_release_all(5, (nd_array *[]){a, b, one, view, out});
 }
 
@@ -172,11 +187,12 @@ static int look(void)
     multiply_layer("layer f32 gelu_tanh", ND_F32, ND_OP_gelu_tanh, true);
     multiply_layer("layer bf16 gelu", ND_BF16, ND_OP_gelu, true);
     multiply_layer("layer bf16 apart", ND_BF16, ND_OP_relu, false);
-    multiply_narrow("e4m3 e4m3", ND_F8_E4M3, ND_F8_E4M3, false);
-    multiply_narrow("e4m3 e4m3 turned", ND_F8_E4M3, ND_F8_E4M3, true);
-    multiply_narrow("e4m3 e5m2", ND_F8_E4M3, ND_F8_E5M2, false);
-    multiply_narrow("e5m2 e4m3", ND_F8_E5M2, ND_F8_E4M3, true);
-    multiply_narrow("e5m2 e5m2", ND_F8_E5M2, ND_F8_E5M2, true);
+    multiply_narrow("e4m3 e4m3", ND_F8_E4M3, ND_F8_E4M3, false, 0);
+    multiply_narrow("e4m3 e4m3 turned", ND_F8_E4M3, ND_F8_E4M3, true, 0);
+    multiply_narrow("e4m3 e5m2", ND_F8_E4M3, ND_F8_E5M2, false, 0);
+    multiply_narrow("e5m2 e4m3", ND_F8_E5M2, ND_F8_E4M3, true, 0);
+    multiply_narrow("e4m3 e4m3 scales apart", ND_F8_E4M3, ND_F8_E4M3, true, 3);
+    multiply_narrow("e5m2 e5m2", ND_F8_E5M2, ND_F8_E5M2, true, 0);
     multiply_together();
     return 0;
 }
@@ -231,15 +247,16 @@ static void narrow(void)
 {
     /* 28 is e4m3, 29 e5m2; the library's a is our b */
     static const row rows[] = {
-        {"e4m3 e4m3", "68 0 28 28 1"},
-        {"e4m3 e4m3 turned", "68 0 28 28 1"},
-        {"e4m3 e5m2", "68 0 29 28 1"},
-        {"e5m2 e4m3", "68 0 28 29 1"},
+        {"e4m3 e4m3", "68 0 28 28 1 0"},
+        {"e4m3 e4m3 turned", "68 0 28 28 1 0"},
+        {"e4m3 e5m2", "68 0 29 28 1 0"},
+        {"e5m2 e4m3", "68 0 28 29 1 0"},
+        {"e4m3 e4m3 scales apart", "68 0 28 28 1 0"},
     };
     ask(DEVICE("STUB_CUDA_CAPABILITY=90"), 0);
     CHECK(rows, "9.0");
     const char *line = strstr(answer, "e5m2 e5m2: "), *end = line ? strchr(line, '\n') : NULL;
-    ok(end && end[-1] == '0' && end[-2] == ' ', "M11 the library is never asked for e5m2 by e5m2");
+    ok(end && strncmp(end - 4, " 0 0", 4) == 0, "M11 the library is never asked for e5m2 by e5m2");
 }
 
 static void handles_and_workspaces(void)
@@ -248,6 +265,19 @@ static void handles_and_workspaces(void)
     has_text(answer, "threads: 4 runs: 32 ", "W5: four threads multiply");
     has_text(answer, " handles: 1 ", "W5: with one handle of the device");
     has_text(answer, " without: 0\n", "W3: every product has the workspace that it needs");
+}
+
+/* What the library has an algorithm for and refuses all the same is computed by our own kernels. */
+static void refusals(void)
+{
+    static const row rows[] = {{"e4m3 e4m3 turned", "68 0 28 28 0 1"},
+                               {"e5m2 e4m3", "68 0 28 29 0 1"},
+                               {"f32", "68 0 7 and was not run once"},
+                               {"layer bf16 relu", "6 0"}};
+    ask(DEVICE("STUB_BLASLT_REFUSES=1"), 0);
+    CHECK(rows, "9.0");
+    has_text(answer, "threads: 4 runs: 0 ",
+             "M5 each of many products that the library refuses is computed");
 }
 
 static void other_devices(void)
@@ -264,11 +294,9 @@ static void other_devices(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"M5", every_setting},
-                                     {"epilogues", epilogues},
-                                     {"M11", narrow},
-                                     {"M5_devices", other_devices},
-                                     {"W3_W5", handles_and_workspaces}};
+    static const tap_case cases[] = {{"M5", every_setting},  {"epilogues", epilogues},
+                                     {"M11", narrow},        {"M5_devices", other_devices},
+                                     {"refusals", refusals}, {"W3_W5", handles_and_workspaces}};
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();
     return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));

@@ -197,18 +197,28 @@ static int look(void)
     return 0;
 }
 
-static void results(void)
+static void check(const char *what, const char *and_gradients)
 {
     char all[2][40];
     snprintf(all[0], sizeof all[0], "close: %d\n", trials());
     snprintf(all[1], sizeof all[1], "gradients: %d\n", trials());
+    if (!has_text(answer, all[0], what))
+        diag("%s", answer);
+    if (!has_text(answer, all[1], and_gradients))
+        diag("%s", answer);
+}
+
+static void results(void)
+{
     ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1",
                 "NDOCK_FALLBACK=error"),
         NO_NVML);
-    if (!has_text(answer, all[0], "attention is what its definition says"))
-        diag("%s", answer);
-    if (!has_text(answer, all[1], "so are its gradients"))
-        diag("%s", answer);
+    check("attention is what its definition says", "so are its gradients");
+    /* One block takes all tiles: without await_place() of flash_wide.cuh three trials fail. */
+    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1",
+                "STUB_CUDA_PROCESSORS=1", "NDOCK_FALLBACK=error"),
+        NO_NVML);
+    check("on one multiprocessor too", "and its gradients");
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * W12: what NVRTC is asked for on devices that it knows, is too old for, or has given up; the
- * compiler's log; the folder of sources. NVRTC and the driver only pretend; each machine is a
+ * compiler's log; the folder of sources; which expressions the driver assembles. NVRTC and the driver only pretend; each machine is a
  * process of its own. */
+#include <ndock/expr.h>
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
 
@@ -24,12 +25,41 @@ static void load(const char *source)
     nd_module_release(m);
 }
 
+/* tanh(x) of so many elements, and how its code was made. */
+static void fuse(nd_dtype dtype)
+{
+    const int64_t n = 64;
+    int32_t x, y;
+    nd_expr *e = NULL;
+    nd_array *a = NULL, *out = NULL;
+    nd_status status = nd_expr_create(&e);
+    status = status == ND_OK ? nd_expr_input(e, &x) : status;
+    status = status == ND_OK ? nd_expr_apply(e, ND_OP_tanh, &x, 1, 0, &y) : status;
+    status = status == ND_OK ? nd_expr_apply(e, ND_OP_add, (int32_t[]){x, y}, 2, 0, &y) : status;
+    status = status == ND_OK ? nd_expr_output(e, y) : status;
+    status = status == ND_OK ? nd_empty(NULL, dtype, 1, &n, &a) : status;
+    const nd_arg argument = nd_array_arg(a);
+    status = status == ND_OK ? nd_expr_run(e, &argument, 1, NULL, 1, &out) : status;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const char *image = library ? dlsym(library, "stub_image") : NULL;
+    const char *ptx = library ? dlsym(library, "stub_ptx") : NULL;
+    printf("%s: %.12s|%.13s|%s|\n", nd_status_name(status), image ? image : "no driver",
+           ptx ? ptx : "", status == ND_OK ? nd_expr_reason() : nd_last_error()->message);
+    nd_release(out);
+    nd_release(a);
+    nd_expr_release(e);
+}
+
 static int look(void)
 {
     nd_device *device = NULL;
     if (nd_device_get("cuda:0", &device) != ND_OK || nd_device_set_current(device) != ND_OK) {
         printf("cannot begin: %s\n", nd_last_error()->message);
         return 1;
+    }
+    if (getenv("LOOK_FUSE")) {
+        fuse(strcmp(getenv("LOOK_FUSE"), "f64") == 0 ? ND_F64 : ND_F32);
+        return 0;
     }
     load("first");
     if (getenv("LOOK_ONCE")) {
@@ -138,11 +168,29 @@ static void dumps(void)
          "W12 a folder that is not there: no error");
 }
 
+/* What the driver refuses, and what has no bodies, NVRTC compiles. */
+static void assembled(void)
+{
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=90", "LOOK_FUSE=f32"), NO_NVML);
+    SAYS("ND_OK: assembled .v|.version 7.8\n||", "W12 the driver assembles an expression of f32");
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=90", "LOOK_FUSE=f32", "STUB_LINK_ERROR=218"),
+        NO_NVML);
+    SAYS("ND_OK: machine code|.version 7.8\n||", "W12 which NVRTC compiles where that fails");
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=90", "LOOK_FUSE=f32", "NDOCK_CUDA_ASSEMBLE=0"),
+        NO_NVML);
+    SAYS("ND_OK: machine code|||", "W12 or where it is not wanted");
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=90", "LOOK_FUSE=f64"), NO_NVML);
+    SAYS("ND_OK: machine code|||", "W12 and one of f64");
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=75", "LOOK_FUSE=f32"), NO_NVML);
+    SAYS("ND_OK: machine code|||", "W12 and one for a device without them");
+}
+
 int main(int argc, char **argv)
 {
     static const tap_case cases[] = {{"exact", exact},           {"newer", newer},
                                      {"older", older},           {"mistakes", mistakes},
-                                     {"remembered", remembered}, {"dumps", dumps}};
+                                     {"remembered", remembered}, {"dumps", dumps},
+                                     {"assembled", assembled}};
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();
     return stubs_main(argc, argv, cases, (int)(sizeof cases / sizeof cases[0]));

@@ -6,7 +6,7 @@
 #include "tests/cuda/stubs.h"
 
 /* NDOCK_TEST_LONG=1: as many as reach every kernel, for most of a minute. */
-enum { TRIALS = 48, TRIALS_SLICE = 12 };
+enum { TRIALS = 48, TRIALS_SLICE = 12, DIAGONAL = 24, GATHERED = 12 };
 enum { FORWARD, TRANSPOSED, INPUT, WEIGHT, KINDS };
 static const char *const names[KINDS] = {"conv", "conv_transpose", "conv_grad_input",
                                          "conv_grad_weight"};
@@ -206,12 +206,109 @@ static void short_trial(trial *t)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
-/* kind KINDS: a short one. */
+/* The weight's gradient of single elements, whose sums of images fill no whole line of memory. */
+static void odd_sums_trial(trial *t)
+{
+    *t = (trial){.kind = WEIGHT, .lead = 1, .dtype = ND_F64, .n = 2, .co = 5, .ci = 8};
+    t->o.groups = 1;
+    for (int d = 0; d < 3; d++) {
+        t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        t->image[d] = t->grid[d] = d ? 6 : 1;
+    }
+    t->x = form_of(t->dtype, 4, (int64_t[]){2, 8, 6, 6}, PLANES);
+    t->w = form_of(t->dtype, 4, (int64_t[]){5, 8, 1, 1}, PLANES);
+    t->y = form_of(t->dtype, 4, (int64_t[]){2, 5, 6, 6}, PLANES);
+    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+}
+
+/* Groups of 4, 8 and 16 channels of 16 bits, which tensor cores take: rows of whole vectors, of channels or of
+ * pixels, of odd sizes, and with gaps; tiles that share a width, and one and two pieces of channels a block. */
+static void diagonal_trial(trial *t, int turn)
+{
+    static const int layouts[4] = {PLANES, BESIDE, PLANES, GAPS};
+    const int size = turn % 8 == 5   ? 1
+                     : turn % 8 == 1 ? 2
+                                     : 4 << turn % 3,
+              kind = turn / 3 % 2 ? INPUT : FORWARD;
+    const int layout = layouts[turn % 4], wide = turn % 4 == 2;
+    *t = (trial){.kind = kind, .lead = 1, .dtype = ND_BF16, .n = 2, .bias = kind == FORWARD};
+    t->co = t->ci = 16 * (1 + turn % 5);
+    t->o.groups = t->co / size;
+    t->o.epilogue = kind == FORWARD ? turn % 7 : 0;
+    for (int d = 0; d < 3; d++) {
+        t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        if (d == 0)
+            continue;
+        t->kernel[d] = 2 + below(2);
+        t->dilation[d] = 1 + below(2);
+        t->stride[d] = kind == FORWARD ? 1 + below(2) : 1;
+        t->padding[d] = below(3);
+        t->image[d] = d == 1 ? 11 + below(9) : wide ? 8 * (16 + below(4)) : turn & 4 ? 16 : 13;
+        t->grid[d] = (t->image[d] + 2 * t->padding[d] - t->dilation[d] * (t->kernel[d] - 1) - 1) /
+                         t->stride[d] +
+                     1;
+    }
+    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
+    const int64_t w[4] = {t->co, size, t->kernel[1], t->kernel[2]};
+    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
+    t->x = form_of(t->dtype, 4, x, layout);
+    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
+    t->y = form_of(t->dtype, 4, y, turn % 3 ? layout : PLANES);
+    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+}
+
+/* Channels enough for products that gather elements: pixels or channels side by side, rows and pixels that fill no
+ * tile, and for the weight's gradient several parts of the terms. */
+static void gathered_trial(trial *t, int turn)
+{
+    const int kind = turn % 3 == 0 ? FORWARD : turn % 3 == 1 ? INPUT : WEIGHT;
+    const int layout = turn / 3 % 2 == 0 ? PLANES : BESIDE;
+    *t = (trial){.kind = kind, .lead = 1, .dtype = ND_F32, .n = 2, .bias = kind == FORWARD};
+    t->co = kind == INPUT ? 32 + 16 * below(2) : turn % 6 == 3 ? 124 : 56 + 4 * below(3);
+    t->ci = kind == INPUT ? 60 + below(5) : kind == WEIGHT ? 64 : 32 + 16 * below(2);
+    t->o.groups = 1;
+    t->o.epilogue = kind == FORWARD ? turn % 7 : 0;
+    for (int d = 0; d < 3; d++) {
+        t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        if (d == 0)
+            continue;
+        t->kernel[d] = 2 + below(2);
+        t->dilation[d] = 1 + below(2);
+        t->stride[d] = kind == INPUT ? 1 : 1 + below(2);
+        t->padding[d] = below(3);
+        t->image[d] = d == 1 ? 23 + below(9) : 12 + 2 * below(4);
+        t->grid[d] = (t->image[d] + 2 * t->padding[d] - t->dilation[d] * (t->kernel[d] - 1) - 1) /
+                         t->stride[d] +
+                     1;
+    }
+    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
+    const int64_t w[4] = {t->co, t->ci, t->kernel[1], t->kernel[2]};
+    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
+    t->x = form_of(t->dtype, 4, x, layout);
+    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
+    t->y = form_of(t->dtype, 4, y, layout);
+    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+}
+
+enum {
+    SHORT = KINDS,
+    ODD_SUMS,
+    FIRST_DIAGONAL, /* those for tensor cores */
+    FIRST_GATHERED = FIRST_DIAGONAL + DIAGONAL,
+    ALL_KINDS = FIRST_GATHERED + GATHERED
+};
+
 static int one_trial(int kind)
 {
     trial t;
-    if (kind == KINDS)
+    if (kind >= FIRST_GATHERED)
+        gathered_trial(&t, kind - FIRST_GATHERED);
+    else if (kind >= FIRST_DIAGONAL)
+        diagonal_trial(&t, kind - FIRST_DIAGONAL);
+    else if (kind == SHORT)
         short_trial(&t);
+    else if (kind == ODD_SUMS)
+        odd_sums_trial(&t);
     else
         random_trial(&t, kind);
     kind = t.kind;
@@ -251,7 +348,8 @@ static int look(void)
     }
     for (int i = 0; i < trials * KINDS; i++)
         done += one_trial(i % KINDS);
-    done += one_trial(KINDS);
+    for (int kind = KINDS; kind < ALL_KINDS; kind++)
+        done += one_trial(kind);
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     *(void **)&idle = library ? dlsym(library, "stub_conv_idle") : NULL;
     printf("computed: %d\n", done);
@@ -262,14 +360,25 @@ static int look(void)
     return 0;
 }
 
-#define ONE "STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1", "NDOCK_FALLBACK=error"
+#define ONE                                                                                   \
+    "STUB_CUDA_COUNT=1", "STUB_CUDA_PROCESSORS=2", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1", \
+        "NDOCK_FALLBACK=error"
 static void with(int what)
 {
     char all[40];
-    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + 1);
+    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + ALL_KINDS - KINDS);
     ask(MACHINE(ONE), NO_NVML | what);
     if (!has_text(answer, all,
                   what ? "by ndock's own kernels" : "by the libraries, where they have them"))
+        diag("%s", answer);
+}
+
+static void by_refused_products(void)
+{
+    char all[40];
+    snprintf(all, sizeof all, "computed: %d\n", trials * KINDS + ALL_KINDS - KINDS);
+    ask(MACHINE(ONE, "STUB_BLASLT_REFUSES=1"), NO_NVML);
+    if (!has_text(answer, all, "by ndock's own kernels where cuBLASLt refuses"))
         diag("%s", answer);
 }
 
@@ -293,7 +402,9 @@ static void by_libraries(void)
 
 int main(int argc, char **argv)
 {
-    static const tap_case cases[] = {{"own kernels", own_kernels}, {"by libraries", by_libraries}};
+    static const tap_case cases[] = {{"own kernels", own_kernels},
+                                     {"by libraries", by_libraries},
+                                     {"by refused products", by_refused_products}};
     trials = getenv("NDOCK_TEST_LONG") ? TRIALS : TRIALS_SLICE;
     if (argc > 1 && strcmp(argv[1], "--look") == 0)
         return look();

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "tests/cuda/emulate.h"
 
-enum { MOST_THREADS = 256, STACK = 128 << 10, SHARED = 227 << 10 };
+enum { MOST_THREADS = 1024, STACK = 128 << 10, SHARED = 227 << 10 };
 
 struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
 alignas(32) char emulated_shared[SHARED];

@@ -26,6 +26,7 @@ void emulated_next_exchange(void);
 #define __device__
 #define __shared__ static
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define threadIdx emulated_thread

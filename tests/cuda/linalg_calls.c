@@ -415,6 +415,32 @@ static double eigh_units(nd_dtype dtype, int64_t n)
     return sqrt(error / whole) / 0x1p-23;
 }
 
+/* |u^H u - 1| over sqrt(n) in units of eps, in the Frobenius norm, of n rows of half their rank, whose
+ * lesser columns are what rounding has left: LAPACK has 4.7 of 40 rows, and as far from orthogonal as
+ * the columns of a may stay, sqrt(n) eps, u is to 8. */
+static double svd_units(int64_t n)
+{
+    trial t = {.kind = SVD, .o = {.size = sizeof t.o}, .a = new_matrix(ND_F64, 1, n, n)};
+    double error = 0;
+    for (int64_t i = 0; i < n * n; i++)
+        if (i % n >= n / 2)
+            *element(&t.a, 0, i / n, i % n) = *element(&t.a, 0, i / n, i % n - n / 2);
+    if (call(&t, dev) != ND_OK)
+        return HUGE_VAL;
+    matrix u = fetch(t.out[0]);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double complex sum = -(i == j);
+            for (int64_t k = 0; k < n; k++)
+                sum += *element(&u, 0, k, i) * *element(&u, 0, k, j);
+            error += creal(sum * conj(sum));
+        }
+    free(u.e);
+    release(&t);
+    free(t.a.e);
+    return sqrt(error / (double)n) / 0x1p-52;
+}
+
 /* Whether eigh gives each of a batch what it gives it alone: a warp has several matrices, sweeps until
  * the last of them is done, and one of two equal values has to stay the first. */
 static bool eigh_is_alone(nd_dtype dtype, int64_t batch, int64_t n)
@@ -459,6 +485,8 @@ static int look(void)
     }
     const double real = eigh_units(ND_F32, 32), pairs = eigh_units(ND_C64, 20);
     printf("eigh: %s (%g, %g)\n", real < 12 && pairs < 12 ? "close" : "off", real, pairs);
+    const double vectors = svd_units(40);
+    printf("svd: %s (%g)\n", vectors < 5.5 ? "close" : "off", vectors);
     printf("alone: %d\n", eigh_is_alone(ND_F32, 7, 6) && eigh_is_alone(ND_F64, 5, 8) &&
                               eigh_is_alone(ND_C128, 5, 11) && eigh_is_alone(ND_F32, 3, 16));
     compute_all(getenv("TEST_LARGE") ? FEW : TRIALS);
@@ -478,10 +506,17 @@ static void results(void)
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error"), NO_NVML);
     SAYS(all, "random batches are decomposed as by the CPU");
     SAYS("eigh: close", "rotations in single precision round little");
+    SAYS("svd: close",
+         "singular vectors of a rank-deficient matrix are orthogonal as LAPACK's are");
     SAYS("alone: 1", "eigenvalues do not depend on the others of the batch");
     snprintf(all, sizeof all, "computed: %d\n", FEW * KINDS);
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_LARGE=1", "STUB_CUDA_SHARED=1024"), NO_NVML);
     SAYS(all, "so are larger ones where a block has no room for them");
+    snprintf(all, sizeof all, "computed: %d\n", FEW);
+    ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_LARGE=1", "TEST_KIND=svd",
+                "STUB_CUDA_SHARED=26624"),
+        NO_NVML);
+    SAYS(all, "singular vectors are, where a block has room for the matrix alone");
 }
 
 int main(int argc, char **argv)

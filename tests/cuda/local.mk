@@ -24,14 +24,14 @@ gpu_tests += %reldir%/peer.t
 gpu_tests += %reldir%/random.t
 gpu_tests += %reldir%/streams.t
 TESTS += %reldir%/conform.sh %reldir%/fashion.sh %reldir%/fuse.sh %reldir%/sanitizer_runner.sh
-EXTRA_DIST += %reldir%/fuse.sh %reldir%/program.c %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
+EXTRA_DIST += %reldir%/assembled.sh %reldir%/ptx.py %reldir%/ptx_kernels.py %reldir%/fuse.sh %reldir%/program.c %reldir%/conform.sh %reldir%/device.sh %reldir%/fashion.sh
 EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c %reldir%/gpu.h
 EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
 EXTRA_DIST += %reldir%/linalg.c %reldir%/emulate.cc %reldir%/emulate.h %reldir%/fibre.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
 EXTRA_DIST += %reldir%/stub_linalg_kernels.h %reldir%/attention_calls.c %reldir%/attention_lab.h %reldir%/norm_calls.c %reldir%/neural_lab.h %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/emulate_wide.h %reldir%/stub_neural.cc
 EXTRA_DIST += %reldir%/conv_calls.c %reldir%/forms.h %reldir%/stub_conv.cc %reldir%/stub_conv_kernels.h %reldir%/stub_cudnn.c
-EXTRA_DIST += %reldir%/emulate_types.h %reldir%/pool_calls.c %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h
-EXTRA_DIST += %reldir%/order_calls.c %reldir%/topk_calls.c %reldir%/stub_order.cc %reldir%/stub_topk.cc %reldir%/stub_fourier.cc %reldir%/graph_calls.c %reldir%/stub_graph.c
+EXTRA_DIST += %reldir%/topk_calls.c %reldir%/stub_topk.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/pool_calls.c %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h
+EXTRA_DIST += %reldir%/order_calls.c %reldir%/stub_order.cc %reldir%/stub_fourier.cc %reldir%/graph_calls.c %reldir%/stub_graph.c
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
 EXTRA_DIST += %reldir%/ipc.c %reldir%/nccl.c %reldir%/stub_nccl.c %reldir%/stub_share.c
@@ -61,11 +61,12 @@ if HAVE_CUDA
 %reldir%/random.log: %reldir%/peer.log
 %reldir%/streams.log: %reldir%/random.log
 check_PROGRAMS += $(cuda_tests)
-TESTS += $(cuda_tests)
+TESTS += $(cuda_tests) %reldir%/assembled.sh
+%reldir%/assembled.log: %reldir%/program.t
 check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libcudnnstub.la %reldir%/libcufftstub.la %reldir%/libcusolverstub.la %reldir%/libncclstub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
 endif
 %canon_reldir%_libcudastub_la_SOURCES = %reldir%/emulate.cc %reldir%/emulate.h %reldir%/fibre.h %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/emulate_wide.h %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_fft.c %reldir%/stub_graph.c \
-  %reldir%/emulate_types.h %reldir%/stub_linalg.cc %reldir%/stub_linalg_kernels.h %reldir%/stub_memory.c %reldir%/stub_share.c %reldir%/stub_conv.cc %reldir%/stub_conv_kernels.h %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h %reldir%/stub_neural.cc %reldir%/stub_order.cc %reldir%/stub_topk.cc %reldir%/stub_fourier.cc
+  %reldir%/stub_topk.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/stub_linalg.cc %reldir%/stub_linalg_kernels.h %reldir%/stub_memory.c %reldir%/stub_share.c %reldir%/stub_conv.cc %reldir%/stub_conv_kernels.h %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h %reldir%/stub_neural.cc %reldir%/stub_order.cc %reldir%/stub_fourier.cc
 %canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudastub_la_CXXFLAGS = -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fno-exceptions -fno-rtti
 %canon_reldir%_libcudastub_la_LDFLAGS = $(mock_ldflags)
@@ -104,8 +105,8 @@ endif
 %canon_reldir%_compile_t_SOURCES = %reldir%/compile.c
 %canon_reldir%_compile_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_program_t_SOURCES = %reldir%/program.c backends/cuda/program/prune.c backends/cuda/program/source.c \
-  backends/cuda/program/source_pairs.c backends/cuda/program/source_rows.c backends/cuda/program/text.c backends/cuda/program/walks.c backends/cuda/reduce/keys.c
-%canon_reldir%_program_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda -Ibackends/cuda -DCUDA_SOURCE_DIR='"$(abs_top_srcdir)"'
+  backends/cuda/program/ptx.c backends/cuda/program/ptx_elements.c backends/cuda/program/ptx_flat.c backends/cuda/program/ptx_rows.c backends/cuda/program/ptx_strided.c backends/cuda/program/source_pairs.c backends/cuda/program/source_rows.c backends/cuda/program/text.c backends/cuda/program/walks.c backends/cuda/reduce/keys.c
+%canon_reldir%_program_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda -Ibackends/cuda -DCUDA_SOURCE_DIR='"$(abs_top_srcdir)"' -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/backends/cuda"'
 %canon_reldir%_program_t_LDADD = -ldl -lpthread
 %canon_reldir%_walk_t_SOURCES = %reldir%/walk.c backends/cuda/walk/plan.c
 %canon_reldir%_walk_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The CUDA plug-in's sources for programs compile, with the short form of their headers: every
  * operation in every dtype that kernels compute in, every conversion, flat and strided, and
- * operations by themselves; by NVRTC, which needs no GPU. */
+ * operations by themselves; by NVRTC, which needs no GPU. Those that the driver assembles are taken
+ * by ptxas, where that is. */
 #include <dlfcn.h>
+#include <unistd.h>
+#include "backends/cuda/program/ptx.h"
 #include "backends/cuda/program/text.h"
 #include "tests/tap.h"
 
@@ -176,14 +179,226 @@ static void rows(int32_t dtype)
         ok(compiles(&p, whole), "rows of %s%s", ndp_dtype_name(dtype), whole ? ", whole" : "");
 }
 
-int main(void)
+/* ---- PTX ---- */
+static const char *assembler(void)
 {
+    static const char *const paths[] = {"/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (access(paths[i], X_OK) == 0)
+            return paths[i];
+    return NULL;
+}
+
+/* What ptxas says of a kernel: registers that spill are a line of their own. */
+static int assembles(const char *ptx)
+{
+    char path[] = "/tmp/ndock-ptx-XXXXXX", command[256];
+    const int fd = mkstemp(path);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+    int fine = f && fputs(ptx, f) >= 0;
+    fine = f && fclose(f) == 0 && fine;
+    snprintf(command, sizeof command, "%s -arch=sm_90 -o /dev/null %s >&2", assembler(), path);
+    fine = fine && system(command) == 0;
+    if (fd >= 0)
+        unlink(path);
+    return fine;
+}
+
+static void is_assembled(const ndp_program *p, int whole, const char *what)
+{
+    cuda_text text = {0};
+    const int known = cuda_program_ptx(p, 90, whole, &text);
+    ok(known && !text.failed, "%s: there are bodies for it", what);
+    if (known && assembler())
+        ok(assembles(text.data), "ptxas takes it");
+    else
+        skip(1, "no ptxas");
+    free(text.data);
+}
+
+/* Of each kind of kernel one with every operation that has a body; the others are compiled. */
+static void assembled_ops(int32_t dtype)
+{
+    static ndp_instruction k[512];
+    const int32_t dtypes[5] = {dtype, dtype, dtype, dtype, dtype}, one = 5;
+    int32_t out[1];
+    uint32_t n = 0;
+    ndp_program p = {.size = sizeof p,
+                     .n_in = 4,
+                     .n_scalar = 1,
+                     .n_out = 1,
+                     .dtype = dtypes,
+                     .instruction = k,
+                     .out = out};
+    for (int32_t op = 1; op < NDP_OP_END; op++) {
+        const int c = ndp_op_class(op);
+        cuda_text text = {0};
+        if (c > NDP_CLASS_TERNARY || ndp_result_dtype(op, dtype) != dtype || op == NDP_OP_where)
+            continue;
+        k[n] = (ndp_instruction){op, dtype, dtype, {0, c > 1 ? 1 : -1, c > 2 ? 4 : -1}};
+        ndp_program alone = p;
+        alone.flags = NDP_PROGRAM_FLAT;
+        alone.n_instruction = 1;
+        alone.instruction = &k[n];
+        alone.out = &one;
+        n += (uint32_t)cuda_program_ptx(&alone, 90, 1, &text);
+        free(text.data);
+    }
+    ok(n > 50, "%u operations of %s have bodies", n, ndp_dtype_name(dtype));
+    p.n_instruction = n;
+    out[0] = (int32_t)(4 + n);
+    for (int whole = 0; whole < 2; whole++) {
+        p.flags = NDP_PROGRAM_FLAT;
+        is_assembled(&p, whole, whole ? "all of them, whole words" : "all of them");
+    }
+    p.flags = 3u << 8;
+    is_assembled(&p, 1, "strided ones of all of them");
+    k[n] = (ndp_instruction){NDP_OP_sum, dtype, dtype, {out[0], -1, -1}};
+    k[n + 1] = (ndp_instruction){NDP_OP_max, dtype, dtype, {out[0] - 1, -1, -1}};
+    k[n + 2] = (ndp_instruction){NDP_OP_min, dtype, dtype, {1, -1, -1}};
+    k[n + 3] = (ndp_instruction){NDP_OP_mean, dtype, dtype, {0, -1, -1}};
+    k[n + 4] = (ndp_instruction){NDP_OP_divide, dtype, dtype, {out[0], out[0] + 1, -1}};
+    out[0] = (int32_t)(p.n_in + p.n_scalar + n + 4);
+    p.n_instruction = n + 5;
+    p.flags = NDP_PROGRAM_ROWS | 3u << 8;
+    p.row_in = 1u << 2;
+    is_assembled(&p, 1, "rows of all of them");
+}
+
+/* What has no bodies is left to the compiler. */
+static void is_compiled(void)
+{
+    static const struct {
+        int32_t op, dtype;
+        int capability;
+    } row[] = {{NDP_OP_tanh, NDP_F64, 90}, {NDP_OP_zeta, NDP_F32, 90}, {NDP_OP_tanh, NDP_F32, 75}};
+    const int32_t one = 2;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const int32_t dtypes[2] = {row[i].dtype, row[i].dtype};
+        const ndp_instruction k = {
+            row[i].op, row[i].dtype, row[i].dtype, {0, ndp_op_class(row[i].op) > 1 ? 1 : -1, -1}};
+        const ndp_program p = {.size = sizeof p,
+                               .flags = NDP_PROGRAM_FLAT,
+                               .n_in = 2,
+                               .n_instruction = 1,
+                               .n_out = 1,
+                               .dtype = dtypes,
+                               .instruction = &k,
+                               .out = &one};
+        cuda_text text = {0};
+        ok(!cuda_program_ptx(&p, row[i].capability, 1, &text), "%s of %s for %d is compiled",
+           ndp_op_name(row[i].op), ndp_dtype_name(row[i].dtype), row[i].capability);
+        free(text.data);
+    }
+}
+
+/* ---- "program.t --ptx softmax bfloat16 1": what ptx_kernels.py runs ---- */
+enum { MOST_STEPS = 8 };
+/* Instructions as their operation and operands; inputs come first, then scalars. */
+static const struct {
+    const char *name;
+    uint32_t n_in, n_scalar, flags, row_in;
+    int32_t step[MOST_STEPS][3], out; /* out: how many steps there are, the last is the result */
+} kernels[] = {
+    {"chain",
+     1,
+     0,
+     NDP_PROGRAM_FLAT,
+     0,
+     {{NDP_OP_multiply, 0, 0}, {NDP_OP_add, 1, 0}, {NDP_OP_tanh, 2, -1}},
+     3},
+    {"strided", 2, 0, 3u << 8, 0, {{NDP_OP_multiply, 0, 1}, {NDP_OP_add, 2, 0}}, 2},
+    {"softmax",
+     1,
+     0,
+     NDP_PROGRAM_ROWS | 2u << 8,
+     0,
+     {{NDP_OP_max, 0, -1},
+      {NDP_OP_subtract, 0, 1},
+      {NDP_OP_exp, 2, -1},
+      {NDP_OP_sum, 3, -1},
+      {NDP_OP_divide, 3, 4}},
+     5},
+    {"layer",
+     1,
+     1,
+     NDP_PROGRAM_ROWS | 2u << 8,
+     0,
+     {{NDP_OP_mean, 0, -1},
+      {NDP_OP_subtract, 0, 2},
+      {NDP_OP_multiply, 3, 3},
+      {NDP_OP_mean, 4, -1},
+      {NDP_OP_add, 5, 1},
+      {NDP_OP_sqrt, 6, -1},
+      {NDP_OP_divide, 3, 7}},
+     7},
+    {"variance",
+     1,
+     0,
+     NDP_PROGRAM_ROWS | 2u << 8,
+     0,
+     {{NDP_OP_mean, 0, -1}, {NDP_OP_subtract, 0, 1}, {NDP_OP_multiply, 2, 2}, {NDP_OP_mean, 3, -1}},
+     4},
+    /* a row by its value, and its largest element, which makes it a program of rows */
+    {"quotients",
+     2,
+     0,
+     NDP_PROGRAM_ROWS | 2u << 8,
+     1u << 1,
+     {{NDP_OP_max, 0, -1}, {NDP_OP_divide, 0, 1}},
+     2}};
+
+static int write_ptx(const char *name, int32_t dtype, int whole)
+{
+    int32_t dtypes[4] = {dtype, dtype, dtype, dtype}, out[2];
+    ndp_instruction k[MOST_STEPS];
+    cuda_text text = {0};
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (strcmp(kernels[i].name, name) != 0)
+            continue;
+        const int32_t n = kernels[i].out, first = (int32_t)(kernels[i].n_in + kernels[i].n_scalar);
+        for (int j = 0; j < n; j++)
+            k[j] = (ndp_instruction){kernels[i].step[j][0],
+                                     dtype,
+                                     dtype,
+                                     {kernels[i].step[j][1], kernels[i].step[j][2], -1}};
+        out[0] = first + n - 1;
+        out[1] = first;
+        const ndp_program p = {.size = sizeof p,
+                               .flags = kernels[i].flags,
+                               .n_in = kernels[i].n_in,
+                               .n_scalar = kernels[i].n_scalar,
+                               .n_instruction = (uint32_t)n,
+                               .n_out = kernels[i].row_in ? 2 : 1,
+                               .dtype = dtypes,
+                               .instruction = k,
+                               .out = out,
+                               .row_in = kernels[i].row_in};
+        if (cuda_program_ptx(&p, 90, whole, &text))
+            fputs(text.data, stdout);
+    }
+    const int made = text.data != NULL;
+    free(text.data);
+    return !made;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5 && strcmp(argv[1], "--ptx") == 0)
+        return write_ptx(argv[2],
+                         strcmp(argv[3], "float32") == 0   ? NDP_F32
+                         : strcmp(argv[3], "float16") == 0 ? NDP_F16
+                                                           : NDP_BF16,
+                         argv[4][0] == '1');
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!open_compiler()) {
         printf("1..0 # SKIP libnvrtc.so is not there\n");
         return 0;
     }
     is_short();
+    is_compiled();
+    for (int32_t dtype = NDP_F16; dtype <= NDP_F32; dtype++)
+        assembled_ops(dtype);
     for (int32_t dtype = NDP_F16; dtype <= NDP_F64; dtype++)
         if (getenv("NDOCK_TEST_ALL_DTYPES") || dtype == NDP_BF16)
             rows(dtype);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A libcublasLt.so.13 that remembers what it was asked for. It computes nothing, unless memory of the
+ * A libcublasLt.so.13 that remembers what it was asked for, and refuses what the real one refuses though it
+ * has an algorithm; STUB_BLASLT_REFUSES: every product. It computes nothing, unless memory of the
  * pretended device is memory of the host (STUB_CUDA_MEMORY): then products of real numbers, in double
  * precision, without what follows them. */
 #include <cublasLt.h>
@@ -8,16 +9,18 @@
 
 #pragma GCC visibility push(default)
 
+enum { WORKSPACE_ALIGN = 256, SCALE_ALIGN = 16 };
 enum { WORKSPACE = 1 << 16 }; /* what every algorithm says that it needs */
 
 /* Of the latest product that was chosen an algorithm for, and how many were run; of all: handles
- * made, and runs without the workspace that the algorithm needs. */
+ * made, runs without the workspace that the algorithm needs, and runs that were refused. */
 struct {
     int compute, scale, a, b, out;
     unsigned schemes;
     _Atomic int runs, handles, without;
     int epilogue;
-} stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0, 0, 0, -1};
+    _Atomic int refused;
+} stub_blaslt_asked = {-1, -1, -1, -1, -1, ~0u, 0, 0, 0, -1, 0};
 
 int stub_products; /* how many products were computed */
 
@@ -27,6 +30,7 @@ typedef struct {
     unsigned schemes;
     long long rows, columns, line, step;
     int epilogue;
+    unsigned long long scale_at[2];
 } note;
 
 static cublasStatus_t make(void **out, note n)
@@ -90,6 +94,10 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t 
         memcpy(&((note *)desc)->turn[0], value, n);
     if (name == CUBLASLT_MATMUL_DESC_TRANSB)
         memcpy(&((note *)desc)->turn[1], value, n);
+    if (name == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER)
+        memcpy(&((note *)desc)->scale_at[0], value, n);
+    if (name == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER)
+        memcpy(&((note *)desc)->scale_at[1], value, n);
     if (name == CUBLASLT_MATMUL_DESC_EPILOGUE && n == sizeof(int))
         memcpy(&((note *)desc)->epilogue, value, n);
     return CUBLAS_STATUS_SUCCESS;
@@ -214,6 +222,15 @@ static void multiply(const note *p, const note *a, const void *a_at, const note 
             }
 }
 
+static cublasStatus_t refused(const note *p, const void *workspace)
+{
+    if ((uintptr_t)workspace % WORKSPACE_ALIGN != 0)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    return getenv("STUB_BLASLT_REFUSES") || (p->scale_at[0] | p->scale_at[1]) % SCALE_ALIGN != 0
+               ? CUBLAS_STATUS_NOT_SUPPORTED
+               : CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t CUBLASWINAPI cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                                            const void *alpha, const void *a,
                                            cublasLtMatrixLayout_t a_layout, const void *b,
@@ -226,6 +243,11 @@ cublasStatus_t CUBLASWINAPI cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatm
     const note *x = (const note *)a_layout, *y = (const note *)b_layout,
                *out = (const note *)d_layout;
     (void)handle, (void)alpha, (void)beta, (void)c, (void)c_layout, (void)algo, (void)stream;
+    const cublasStatus_t status = refused((const note *)desc, workspace);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        stub_blaslt_asked.refused++;
+        return status;
+    }
     if (getenv("STUB_CUDA_MEMORY") && is_computed(x) && is_computed(y) && is_computed(out))
         multiply((const note *)desc, x, a, y, b, out, d);
     stub_blaslt_asked.runs++;

@@ -5,8 +5,11 @@
 #include <ndock/plugin.h>
 #include <string.h>
 #include "tests/cuda/emulate_types.h"
+#include "tests/cuda/emulate_mma.h"
 #define CONV_SHARED(name) unsigned char *const name = (unsigned char *)emulated_shared
 #include "conv/beside.cuh"
+#include "conv/diagonal.cuh"
+#include "conv/gathered.cuh"
 #include "conv/grouped.cuh"
 #include "conv/planes.cuh"
 #include "conv/short.cuh"
@@ -53,6 +56,8 @@ const kernel kernels[] = {
             OF(fold_beside_vectors, cuda_unfolding) EACH(conv_spread) EACH(conv_finish_grid)
                 EACH(conv_finish_image) EACH(conv_forward) EACH(conv_input) EACH(conv_weight)
                     EACH(conv_splits) EACH(short_gradient) EACH(grouped_windows) EACH(grouped_gradient)
+                        EACH(diagonal_last) EACH(diagonal_planes)
+                        EACH(gathered_weights) EACH(gathered_planes) EACH(gathered_beside) EACH(gathered_terms) EACH(gathered_terms_beside)
                         EACH(depthwise_forward) EACH(depthwise_input) EACH(depthwise_three)
                             EACH(depthwise_three_two) EACH(depthwise_single)
                                 EACH(depthwise_single_input) EACH(planes_three) EACH(planes_any)

@@ -5,16 +5,22 @@ namespace products
 #include "conv/conv.cu"
 }
 #undef CONV_KERNEL
+#undef CONV_GATHER_KERNEL
+#undef CONV_DIAGONAL_KERNEL
 namespace threads
 {
 #include "conv/depthwise.cu"
 }
 #undef CONV_KERNEL
+#undef CONV_GATHER_KERNEL
+#undef CONV_DIAGONAL_KERNEL
 namespace windows
 {
 #include "conv/windows.cu"
 }
 #undef CONV_KERNEL
+#undef CONV_GATHER_KERNEL
+#undef CONV_DIAGONAL_KERNEL
 using namespace products;
 using namespace threads;
 using namespace windows;

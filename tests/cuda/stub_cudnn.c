@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A libcudnn.so.9 that only pretends: convolutions by their definition, in double precision, on memory
  * of the host, from descriptors of the backend API as the plug-in made them; what is not finished, or of
- * another kind than it should be, is refused. Heuristics name first a Winograd, a nondeterministic and a
- * tensor-core engine, which are not to be chosen for f32, and one that cannot be planned; the one that
+ * another kind than it should be, is refused. Heuristics name first a Winograd, a nondeterministic, a
+ * tensor-core and an inexact engine without notes, which are not to be chosen for f32 (the last one for the
+ * gradient of weights), and one that cannot be planned; the one that
  * computes comes last, with three axes by the fallback alone, and not at all with groups and three axes. */
 #include <cuda.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@
 #include "conv/cudnn.def"
 
 enum { BAD = 2000, WORK = 64, MOST = 8, BYTES = 48 };
-enum { WINOGRAD, NONDETERMINISTIC, TENSOR, BROKEN, GOOD, ENGINES };
+enum { WINOGRAD, NONDETERMINISTIC, TENSOR, INEXACT, BROKEN, GOOD, ENGINES };
+enum { INEXACT_NUMBER = 17 };
 
 typedef struct node {
     int kind, finished, used, engine;
@@ -207,8 +209,8 @@ static int results(const node *heuristics, int64_t asked, int64_t *n, node **con
 int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t asked, int64_t *n,
                              void *elements)
 {
-    static const int notes[ENGINES] = {CUDNN_NOTE_WINOGRAD, CUDNN_NOTE_NONDETERMINISTIC,
-                                       CUDNN_NOTE_TENSOR_CORE, 9, 9};
+    static const int notes[ENGINES] = {
+        CUDNN_NOTE_WINOGRAD, CUDNN_NOTE_NONDETERMINISTIC, CUDNN_NOTE_TENSOR_CORE, 9, 9, 9};
     const node *d = descriptor;
     (void)type;
     *n = 1;
@@ -220,6 +222,9 @@ int cudnnBackendGetAttribute(void *descriptor, int name, int type, int64_t asked
     case CUDNN_CONFIG_ENGINE:
         (*(node **)elements)->engine = d->engine;
         (*(node **)elements)->finished = 1;
+        return 0;
+    case CUDNN_ENGINE_NUMBER:
+        *(int64_t *)elements = d->engine == INEXACT ? INEXACT_NUMBER : 1000 + d->engine;
         return 0;
     case CUDNN_ENGINE_NOTES:
         *(int *)elements = notes[d->engine];
@@ -328,6 +333,8 @@ int cudnnBackendExecute(void *handle, void *plan, void *pack)
         (p->engine == TENSOR && d[0].type == CUDNN_F32))
         return BAD;
     const int kind = operation_of(p->graph)->kind;
+    if (p->engine == INEXACT && d[0].type == CUDNN_F32 && kind == CUDNN_BACKWARD_FILTER)
+        return BAD;
     const layout *const all[3] = {&d[0], &d[1], &d[2]};
     memset(*work, 0xff, WORK);
     return convolve(all, &conv, at,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * A libcufft.so.12 that transforms memory of the host (STUB_CUDA_MEMORY=1) by the sums of the
  * definition, in any layout that the real one has, and counts. As the real one may, it destroys the
- * operand of a transform to real numbers. */
+ * operand of a transform to real numbers, and writes the gaps between rows of real numbers that lie as they would
+ * in the operand's place, n/2 + 1 pairs a row. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -208,6 +209,18 @@ static void load(const plan *p, const void *in, long long b, int single, double 
     }
 }
 
+/* As the real one does. */
+static void fill_gaps(const plan *p, void *out, int single)
+{
+    const long long n = p->n[p->rank - 1], padded = 2 * (n / 2 + 1);
+    const long long rows = size(p, 1) / n;
+    const long long pitch = p->rank > 1 ? p->embed[1][p->rank - 1] : p->apart[1];
+    for (long long b = 0; b < p->batch && p->step[1] == 1 && pitch == padded; b++)
+        for (long long row = 0; row < rows; row++)
+            for (long long i = n; i < padded; i++)
+                put(out, place(p, 1, b, row * n) + i, 0, single, 1);
+}
+
 static int run(int handle, const void *in, void *out, int sign)
 {
     plan *p = &plans[handle];
@@ -225,9 +238,11 @@ static int run(int handle, const void *in, void *out, int sign)
             along(p, x, i, sign);
         for (long long i = 0; i < size(p, 1); i++)
             put(out, place(p, 1, b, i), x[i / half * n + i % half], single, to_real);
-        for (long long i = 0; to_real && i < size(p, 0); i++)
+        for (long long i = 0; to_real && i < size(p, 0); i++) /* destroyed */
             put((void *)(size_t)in, place(p, 0, b, i), NAN, single, 0);
     }
+    if (to_real)
+        fill_gaps(p, out, single);
     free(x);
     return 0;
 }

@@ -3,6 +3,7 @@
  * capability STUB_CUDA_CAPABILITY, whose memory is stub_memory.c's and whose kernels do nothing.
  * STUB_CUDA_WORDS is what it logs with each failure, STUB_MODULE_ERROR why no module is loaded. */
 #include <cuda.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,10 +156,45 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned n
 CUresult CUDAAPI cuModuleLoadData(CUmodule *out, const void *image)
 {
     const char *error = getenv("STUB_MODULE_ERROR");
-    (void)image;
+    memcpy(stub_image, image, 16); /* enough to tell machine code from what the assembler made */
     stub_modules++;
     *out = (CUmodule)&context;
     return error ? stub_fails((CUresult)atoi(error)) : said();
+}
+
+/* ---- the assembler, which says what it was given and fails as STUB_LINK_ERROR has it ---- */
+char stub_ptx[300];
+static char assembled[320];
+
+CUresult CUDAAPI cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUlinkState *out)
+{
+    (void)n;
+    (void)options;
+    (void)values;
+    *out = (CUlinkState)&context;
+    return said();
+}
+
+CUresult CUDAAPI cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t nbytes,
+                               const char *name, unsigned n, CUjit_option *options, void **values)
+{
+    const char *error = getenv("STUB_LINK_ERROR");
+    (void)state;
+    (void)nbytes;
+    (void)name;
+    (void)n;
+    (void)options;
+    (void)values;
+    strncpy(stub_ptx, type == CU_JIT_INPUT_PTX ? data : "", sizeof stub_ptx - 1);
+    return error ? stub_fails((CUresult)atoi(error)) : said();
+}
+
+CUresult CUDAAPI cuLinkComplete(CUlinkState state, void **code, size_t *nbytes)
+{
+    (void)state;
+    *nbytes = (size_t)snprintf(assembled, sizeof assembled, "assembled %s", stub_ptx) + 1;
+    *code = assembled;
+    return said();
 }
 
 CUfunction stub_kernel(const char *name); /* stub_fft.c */

@@ -51,35 +51,39 @@ struct kernel {
     void (*run)(const void *);
 };
 #define KERNEL(name, P, dtype) {#name "_" #dtype, run<const P, name##_##dtype>},
-#define KERNELS(dtype)                             \
-    KERNEL(lin_cholesky, lin_small, dtype)         \
-    KERNEL(lin_lu, lin_small, dtype)               \
-    KERNEL(lin_qr, lin_small, dtype)               \
-    KERNEL(lin_solve, lin_small, dtype)            \
-    KERNEL(lin_solve_columns, lin_small, dtype)    \
-    KERNEL(lin_triangular, lin_small, dtype)       \
-    KERNEL(lin_eigh, lin_small, dtype)             \
-    KERNEL(lin_eigh8, lin_small, dtype)            \
-    KERNEL(lin_eigh16, lin_small, dtype)           \
-    KERNEL(lin_svd, lin_small, dtype)              \
-    KERNEL(lin_block_cholesky, lin_small, dtype)   \
-    KERNEL(lin_block_lu, lin_small, dtype)         \
-    KERNEL(lin_block_qr, lin_small, dtype)         \
-    KERNEL(lin_block_solve, lin_small, dtype)      \
-    KERNEL(lin_block_triangular, lin_small, dtype) \
-    KERNEL(lin_block_svd, lin_small, dtype)        \
-    KERNEL(lin_move, lin_moving, dtype)            \
-    KERNEL(lin_double, lin_moving, dtype)          \
-    KERNEL(lin_single, lin_moving, dtype)          \
-    KERNEL(lin_roots, lin_rooting, dtype)          \
-    KERNEL(lin_flip, lin_rooting, dtype)           \
-    KERNEL(lin_widen, lin_moving, dtype)           \
-    KERNEL(lin_examine, lin_looking, dtype)        \
-    KERNEL(lin_excuse, lin_looking, dtype)         \
-    KERNEL(lin_zeros, lin_looking, dtype)          \
-    KERNEL(lin_pivots, lin_pivoting, dtype)        \
-    KERNEL(lin_pivots_back, lin_pivoting, dtype)   \
-    KERNEL(lin_normalize, lin_normalizing, dtype)  \
+#define KERNELS(dtype)                                  \
+    KERNEL(lin_cholesky, lin_small, dtype)              \
+    KERNEL(lin_lu, lin_small, dtype)                    \
+    KERNEL(lin_qr, lin_small, dtype)                    \
+    KERNEL(lin_solve, lin_small, dtype)                 \
+    KERNEL(lin_solve_columns, lin_small, dtype)         \
+    KERNEL(lin_triangular, lin_small, dtype)            \
+    KERNEL(lin_eigh, lin_small, dtype)                  \
+    KERNEL(lin_eigh8, lin_small, dtype)                 \
+    KERNEL(lin_eigh16, lin_small, dtype)                \
+    KERNEL(lin_svd, lin_small, dtype)                   \
+    KERNEL(lin_block_cholesky, lin_small, dtype)        \
+    KERNEL(lin_block_lu, lin_small, dtype)              \
+    KERNEL(lin_block_qr, lin_small, dtype)              \
+    KERNEL(lin_block_solve, lin_small, dtype)           \
+    KERNEL(lin_block_triangular, lin_small, dtype)      \
+    KERNEL(lin_block_svd, lin_small, dtype)             \
+    KERNEL(lin_block_cholesky_half, lin_small, dtype)   \
+    KERNEL(lin_block_lu_half, lin_small, dtype)         \
+    KERNEL(lin_block_solve_half, lin_small, dtype)      \
+    KERNEL(lin_block_triangular_half, lin_small, dtype) \
+    KERNEL(lin_move, lin_moving, dtype)                 \
+    KERNEL(lin_double, lin_moving, dtype)               \
+    KERNEL(lin_single, lin_moving, dtype)               \
+    KERNEL(lin_roots, lin_rooting, dtype)               \
+    KERNEL(lin_flip, lin_rooting, dtype)                \
+    KERNEL(lin_widen, lin_moving, dtype)                \
+    KERNEL(lin_examine, lin_looking, dtype)             \
+    KERNEL(lin_excuse, lin_looking, dtype)              \
+    KERNEL(lin_zeros, lin_looking, dtype)               \
+    KERNEL(lin_pivots, lin_pivoting, dtype)             \
+    KERNEL(lin_pivots_back, lin_pivoting, dtype)        \
+    KERNEL(lin_normalize, lin_normalizing, dtype)       \
     KERNEL(lin_report, lin_reporting, dtype)
 using namespace f32;
 using namespace f64;

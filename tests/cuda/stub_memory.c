@@ -32,15 +32,21 @@ int stub_shares(void);
 void *stub_share_alloc(size_t nbytes);
 int stub_share_free(void *at);
 
+enum { ALIGN = 512 }; /* of a real device's memory, on which libraries rely */
+
+static void *host_memory(size_t nbytes)
+{
+    return stub_shares() ? stub_share_alloc(nbytes)
+                         : aligned_alloc(ALIGN, (nbytes + ALIGN - 1) / ALIGN * ALIGN);
+}
+
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr *out, size_t nbytes)
 {
     static CUdeviceptr next = (CUdeviceptr)1 << 40;
     if (stub_lost)
         return stub_fails(CUDA_ERROR_ILLEGAL_ADDRESS);
-    *out = is_there()
-               ? (CUdeviceptr)(uintptr_t)(stub_shares() ? stub_share_alloc(nbytes) : malloc(nbytes))
-               : next;
-    next += (nbytes + 511) / 512 * 512;
+    *out = is_there() ? (CUdeviceptr)(uintptr_t)host_memory(nbytes) : next;
+    next += (nbytes + ALIGN - 1) / ALIGN * ALIGN;
     return *out ? said() : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

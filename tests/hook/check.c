@@ -370,6 +370,24 @@ static int look_at_threads(const void *arg)
     return write_slowly(&w) == NULL ? 0 : 12;
 }
 
+/* A kernel that gives a plan back has the host mark the end of its work on the kernel's own stream. */
+static int look_at_plans(const void *arg)
+{
+    const int64_t shape[1] = {8};
+    nd_device *d = NULL;
+    nd_array *a = NULL, *b = NULL;
+    nd_plan_stats stats = {.size = sizeof stats};
+    (void)arg;
+    if (nd_device_get("defect:0", &d) != ND_OK || nd_zeros(d, ND_F32, 1, shape, &a) != ND_OK)
+        return 9;
+    nd_status status = nd_add(a, a, &b);
+    nd_release(b);
+    nd_release(a);
+    if (status != ND_OK || nd_plan_cache_stats(d, &stats) != ND_OK || stats.count != 1)
+        return 10;
+    return strstr(log_text, "(rule ") ? 11 : 0;
+}
+
 static void call_back(void *arg)
 {
     const bench *b = arg;
@@ -398,6 +416,9 @@ static void promises_of_the_core(void)
     is_int(in_child(look_at_needs, "scratch", env_of), 0, "scratch memory that is not there");
     env_of[1] = "NDOCK_DEFECT_KIND=slow";
     is_int(in_child(look_at_threads, NULL, env_of), 0, "two threads that queue on one stream");
+    env_of[1] = "NDOCK_DEFECT_KIND=plan";
+    is_int(in_child(look_at_plans, NULL, env_of), 0,
+           "what the host queues for a kernel on its stream is no other thread's");
     is_int(in_child(look_at_host_functions, NULL, env), 0,
            "a function of a stream that calls the plug-in");
 }

@@ -27,6 +27,7 @@ struct ndp_event {
 };
 static const ndp_host *host;
 static const char *kind = "";
+static ndp_dev *device_of_plans; /* the one that was opened */
 
 static int is(const char *defect)
 {
@@ -45,7 +46,7 @@ static int32_t probe(uint32_t *count, char *why, size_t n)
 static int32_t info(uint32_t index, ndp_device_info *out)
 {
     (void)index;
-    out->flags = NDP_DEV_HOST_VISIBLE | (is("slow") ? NDP_DEV_ASYNC : 0);
+    out->flags = NDP_DEV_HOST_VISIBLE | (is("slow") || is("plan") ? NDP_DEV_ASYNC : 0);
     out->memory_bytes = UINT64_C(1) << 30;
     out->align_bytes = is("info_align") ? 48 : 64;
     out->dtypes = is("info_dtypes") ? 0 : (UINT64_C(1) << NDP_DTYPE_END) - 2;
@@ -60,7 +61,7 @@ static int32_t dev_open(uint32_t index, ndp_dev **out)
 {
     static ndp_dev device;
     device.index = index;
-    *out = &device;
+    *out = device_of_plans = &device;
     return NDP_OK;
 }
 static void dev_close(ndp_dev *dev)
@@ -141,6 +142,32 @@ static void flush_subnormals(void)
 #endif
 }
 
+/* ---- a plan that a kernel uses, as a library's does: the host marks its end on the kernel's stream ---- */
+static int32_t make_plan(void *arg, void **value, uint64_t *nbytes)
+{
+    (void)arg;
+    *value = NULL;
+    *nbytes = 1;
+    return NDP_OK;
+}
+
+static void drop_plan(void *value)
+{
+    (void)value;
+}
+
+static int32_t use_plan(ndp_stream *s)
+{
+    const ndh_plan_1 *plans = host->service(host->ctx, "ndh.plan/1");
+    ndh_plan *plan = NULL;
+    void *value;
+    int32_t status = plans->acquire(host->ctx, device_of_plans, "defect", 6, make_plan, drop_plan,
+                                    NULL, &plan, &value);
+    if (status == NDP_OK)
+        plans->release(host->ctx, plan, s);
+    return status;
+}
+
 /* ---- kernels: add of f32, take, which is always out of range, and wrong counts ---- */
 static int32_t run_add(const ndp_kernel *k, ndp_stream *s, const ndp_call *call)
 {
@@ -151,6 +178,8 @@ static int32_t run_add(const ndp_kernel *k, ndp_stream *s, const ndp_call *call)
     (void)s;
     if (is("found_runs"))
         return NDP_ERR_UNSUPPORTED;
+    if (is("plan") && use_plan(s) != NDP_OK)
+        return NDP_ERR_INTERNAL;
     if (is("rounding_mode"))
         fesetround(FE_UPWARD);
     if (is("number_modes"))

@@ -131,6 +131,54 @@ static int look_at_leaks(const void *arg)
     return strstr(log_text, "(rule ") ? 11 : 0;
 }
 
+/* ---- operations of many steps: any of these may fail ---- */
+static nd_status transform(const nd_array *a, int i, nd_array **r)
+{
+    const nd_dct_opts o = {.size = sizeof o,
+                           .type = 1 + i / 2 % 4,
+                           .norm = i / 8 % 2 ? ND_FFT_ORTHO : ND_FFT_BACKWARD};
+    return (i % 2 ? nd_dst : nd_dct)(a, &o, r);
+}
+
+static nd_status count(const nd_array *a, int i, nd_array **r)
+{
+    const nd_bins bins = {.size = sizeof bins, .count = 7, .low = 1, .high = 3, .has_range = i % 2};
+    return nd_histogram(a, &bins, NULL, i / 2 % 2, r, NULL);
+}
+
+/* Succeeds with a result, or fails without one and without memory. */
+static int is_sound(nd_status status, nd_array *r)
+{
+    nd_release(r);
+    return status == ND_OK ? r != NULL : status == ND_ERR_MEMORY && !r;
+}
+
+static int look_at_steps(const void *arg)
+{
+    static const int64_t shape[3][2] = {{40, 500}, {500, 32}, {3, 5}};
+    nd_device *d = device(arg);
+    int failed = 0, done = 0;
+    for (int i = 0; i < 1200; i++) {
+        nd_array *a = NULL, *r = (nd_array *)(uintptr_t)1;
+        if (nd_full(d, ND_F32, 2, shape[i / 16 % 3], nd_float(2), &a) != ND_OK)
+            continue;
+        const nd_status status = (i < 600 ? transform : count)(a, i, &r);
+        nd_release(a);
+        if (!is_sound(status, r))
+            return 9;
+        *(status == ND_OK ? &done : &failed) += 1;
+    }
+    return done > 40 && failed > 40 ? 0 : 10;
+}
+
+static void steps(void)
+{
+    const char *const env[] = {"NDOCK_HOOK=fault", "NDOCK_NO_CACHE=1", "NDOCK_LOG=off",
+                               "NDOCK_HOOK_FAULT=cpu/alloc:*:0.06=MEMORY", NULL};
+    is_int(in_child(look_at_steps, "cpu", env), 0,
+           "transforms by cosines and histograms without memory for some step fail, and no more");
+}
+
 static void rules(void)
 {
     const char *env[] = {"NDOCK_HOOK=fault", NULL, NULL, NULL};
@@ -223,4 +271,5 @@ static void malformed(void)
     }
 }
 
-TAP_MAIN({"rules", rules}, {"chance", chance}, {"leaks", leaks}, {"malformed", malformed})
+TAP_MAIN({"rules", rules}, {"chance", chance}, {"leaks", leaks}, {"steps", steps},
+         {"malformed", malformed})

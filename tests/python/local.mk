@@ -29,6 +29,7 @@ python_tests = \
   %reldir%/test_einsum.py \
   %reldir%/test_reduce_shapes.py \
   %reldir%/test_examples.py \
+  %reldir%/test_faults.py \
   %reldir%/test_fft.py \
   %reldir%/test_files.py \
   %reldir%/test_histogram.py \
@@ -36,6 +37,7 @@ python_tests = \
   %reldir%/test_format.py %reldir%/test_fp8.py \
   %reldir%/test_graph.py \
   %reldir%/test_fuse.py \
+  %reldir%/test_fuse_words.py \
   %reldir%/test_gguf.py \
   %reldir%/test_hostile.py \
   %reldir%/test_index.py \
@@ -65,6 +67,7 @@ python_tests = \
   %reldir%/test_numpy_protocols.py \
   %reldir%/test_nn_attention.py \
   %reldir%/test_nn_candle.py \
+  %reldir%/test_nn_direct.py \
   %reldir%/test_nn_gradients.py \
   %reldir%/test_nn_losses.py \
   %reldir%/test_nn_norms.py \

@@ -174,6 +174,103 @@ def test_channels_last_of_16_bits(device, dtype):
             np.testing.assert_array_equal(host(nd.astype(got, nd.float64)), host(nd.astype(nd.astype(want, dtype), nd.float64)))
 
 
+REAL = [d for d in DEVICES if not d.startswith("sim")]  # a device of the CPU's kernels shows nothing more
+
+
+@cases(*[(d, t, g) for d in REAL for t in ("float16", "bfloat16") for g in (1, 4, 8, 16)])
+def test_groups_of_16_bits(device, dtype, size):
+    """Groups of `size` channels, which tensor cores may compute, in planes and channels last; sums are exact, so results are float64's, rounded once. What is
+    infinite stays in its group."""
+    rng = np.random.default_rng(13)
+    for n, c, extent, kernel, options in ((1, 64, (56, 56), (3, 3), dict(padding=1)), (1, 48, (13, 150), (3, 3), dict(padding=(1, 2))),
+                                          (2, 32, (20, 24), (5, 3), dict(padding=2, dilation=(1, 2))), (3, 16, (9, 7), (2, 2), {}),
+                                          (1, 64, (17, 40), (3, 3), dict(padding=1, stride=2))):
+        image = rng.integers(-4, 5, (n, c, *extent)) / 4
+        image[0, c // 2 + 1, 3, 4] = np.inf
+        x = from_numpy(image, device)
+        w = from_numpy(rng.integers(-4, 5, (c, size, *kernel)) / 4, device)
+        bias = from_numpy(rng.integers(-4, 5, c) / 4, device)
+        y = F.conv2d(x, w, bias, groups=c // size, **options)
+        grad = rng.integers(-2, 3, y.shape) / 2
+        grad[0, c // 2 - 2, 2, 1] = -np.inf
+        g = from_numpy(grad, device)
+        dx = F.conv2d_input(x.shape, w, g, groups=c // size, **options)
+        for order in (lambda a: a, last_of):
+            few = tuple(order(nd.astype(a, dtype)) for a in (x, w, g))
+            for got, want in ((F.conv2d(few[0], few[1], nd.astype(bias, dtype), groups=c // size, **options), y),
+                              (F.conv2d_input(x.shape, few[1], few[2], groups=c // size, **options), dx)):
+                np.testing.assert_array_equal(host(nd.astype(got, nd.float64)), host(nd.astype(nd.astype(want, dtype), nd.float64)))
+
+
+def window_sums(x, w, places, stride, padding):
+    """Sums of windows at places (n, o, h, w) in float64, and of their terms' sizes."""
+    pad = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    k = w.shape[-1]
+    terms = [pad[n, :, h * stride:h * stride + k, v * stride:v * stride + k] * w[o] for n, o, h, v in places]
+    return np.array([t.sum() for t in terms]), np.array([np.abs(t).sum() for t in terms])
+
+
+def weight_sums(x, g, places, kernel, stride, padding):
+    """Of the weight's gradient, at places (o, c): all taps."""
+    pad = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    h, v = g.shape[2:]
+    want = np.zeros((2, len(places), kernel, kernel))
+    for at, (o, c) in enumerate(places):
+        for i, j in np.ndindex(kernel, kernel):
+            terms = pad[:, c, i:i + h * stride:stride, j:j + v * stride:stride][:, :h, :v] * g[:, o]
+            want[:, at, i, j] = terms.sum(), np.abs(terms).sum()
+    return want
+
+
+def within(got, want, sizes, terms):
+    """op.def's bound of float32: an ulp times the condition and the square root of the length."""
+    error = np.abs(got.astype("float64") - want) / (2.0 ** -23 * sizes * np.sqrt(terms) + 1e-30)
+    assert error.max() <= 1, error.max()
+
+
+# images and channels (on a CPU fewer), extent, results, kernel, stride: bench/conv.py's
+LARGE = ((32, 64, 56, 64, 3, 1), (32, 512, 14, 512, 3, 1), (32, 128, 56, 128, 3, 2), (32, 3, 224, 64, 7, 2), (32, 256, 56, 512, 1, 2), (32, 256, 56, 64, 1, 1),
+         (11, 96, 23, 80, 3, 1))
+
+
+@cases(*[(d, row, last) for d in REAL for row in LARGE for last in (False, True)])
+def test_one_large_element(device, row, last):
+    """One element a thousand times as large as others leaves the sums that it is no part of within their bound, whatever way a device takes: transforms
+    would spread its rounding over them."""
+    n, c, extent, o, kernel, stride = row
+    padding = kernel // 2
+    if not device.startswith("cuda"):
+        n, c, o = 1, min(c, 96), min(o, 96)
+    rng = np.random.default_rng(14)
+    x = rng.standard_normal((n, c, extent, extent)).astype("float32")
+    w = rng.standard_normal((o, c, kernel, kernel)).astype("float32")
+    size = (extent + 2 * padding - kernel) // stride + 1
+    g = rng.standard_normal((n, o, size, size)).astype("float32")
+    x[n // 2, c // 2, extent // 2, extent // 3] = 1000
+    g[n // 2, o // 2, size // 2, size // 3] = 1000
+    ours = [last_of(from_numpy(a, device)) if last else from_numpy(a, device) for a in (x, w, g)]
+    wide = [a.astype("float64") for a in (x, w, g)]
+    options = dict(stride=stride, padding=padding)
+    at = np.stack([rng.integers(0, m, 300) for m in g.shape], 1)
+    at[:100, 0] = n // 2  # beside the large one
+    at[:100, 2] = np.clip(size // 2 + rng.integers(-4, 5, 100), 0, size - 1)
+    at[:100, 3] = np.clip(size // 3 + rng.integers(-4, 5, 100), 0, size - 1)
+    within(host(F.conv2d(ours[0], ours[1], **options))[tuple(at.T)], *window_sums(wide[0], wide[1], at, stride, padding), c * kernel ** 2)
+    at = np.stack([rng.integers(0, o, 24), rng.integers(0, c, 24)], 1)
+    at[:4] = (o // 2, c // 2), (o // 2, 0), (0, c // 2), (o - 1, c - 1)
+    want, sizes = weight_sums(wide[0], wide[2], at, kernel, stride, padding)
+    within(host(F.conv2d_weight(ours[0], w.shape, ours[2], **options))[tuple(at.T)], want, sizes, n * size ** 2)
+    if stride != 1:
+        return
+    turned = wide[1].transpose(1, 0, 2, 3)[:, :, ::-1, ::-1]  # the gradient for the image is a convolution with it
+    at = np.stack([rng.integers(0, m, 300) for m in x.shape], 1)
+    at[:100, 0] = n // 2
+    at[:100, 2] = np.clip(size // 2 + rng.integers(-4, 5, 100), 0, extent - 1)
+    at[:100, 3] = np.clip(size // 3 + rng.integers(-4, 5, 100), 0, extent - 1)
+    within(host(F.conv2d_input(x.shape, ours[1], ours[2], **options))[tuple(at.T)],
+           *window_sums(wide[2], turned, at, 1, kernel - 1 - padding), o * kernel ** 2)
+
+
 @cases(*[(d, t) for d in DEVICES for t in ("float16", "bfloat16", "float32")])
 def test_max_pool_gradients_of_planes(device, dtype):
     """Many planes, whose gradients are added up whole; of integers, which sums keep."""

@@ -56,6 +56,15 @@ def test_vector_norm(device):
 
 
 @cases(*DEVICES)
+def test_vector_norm_of_extreme_orders(device):
+    for dtype in ("float32", "float64"):  # the powers, or their roots, are beyond the dtype: of the array API's suite
+        def norm(values, ord):
+            return float(L.vector_norm(nd.asarray(values, dtype=getattr(nd, dtype), device=device), ord=ord))
+        assert norm([3.0, 4.0], 1e-308) == inf and norm([0.5], 1e-308) == 1
+        assert norm([3.0, 4.0], -1e-308) == 0 and norm([3.0, 4.0], 1e300) == (1 if dtype == "float32" else inf)  # as NumPy
+
+
+@cases(*DEVICES)
 def test_matrix_norm(device):
     for dtype, a, x in pairs(device, (3, 4), (4, 3), (2, 3, 3), (1, 1)):
         for ord in ("fro", "nuc", 1, -1, 2, -2, inf, -inf):

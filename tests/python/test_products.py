@@ -47,6 +47,12 @@ def test_one_tile():
             product(n, n, n, dtype, 0)
 
 
+def test_packed_for_all_tiles():
+    for dtype in ("float32", "float64", "int64"):
+        for turned in range(4):
+            product(401, 519, 333, dtype, turned)  # two blocks of k, of 260 and 259
+
+
 def test_beyond_the_second_cache():
     product(1100, 700, 901, "float32", 0)
     product(611, 600, 700, "float64", 1)

@@ -96,9 +96,9 @@ def random_blocks(rng, rows, n, name):
 
 @cases(*[(name, device) for name in SMALL + LARGE for device in DEVICES])
 def test_products_of_long_rows(name, device):
-    """Rows that begin at any even place and end within a warp's piece, odd numbers of them, and rows of the other operand that are few."""
+    """Rows that begin at any even place, or at multiples of 16 bytes, and end within a warp's piece, odd numbers of them; few of the other operand."""
     rng = np.random.default_rng(12)
-    for m, rows, n in ((1, 33, 11008), (3, 5, 4352), (2, 2, 8192), (8, 4, 256)):
+    for m, rows, n in ((1, 33, 11008), (1, 7, 10240), (3, 5, 4352), (2, 2, 8192), (8, 4, 256)):
         w = nd.QuantArray(nd.asarray(random_blocks(rng, rows, n, name), device=device), name)
         x = rng.standard_normal((m, n)).astype(np.float32)
         x[0, :64] = [0.5] * 32 + [0] * 32

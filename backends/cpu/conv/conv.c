@@ -156,13 +156,11 @@ static char *place(const tile *t, int64_t o, const int64_t at[3])
     return p->out.data + offset * p->out.size;
 }
 
-/* Bias and epilogue over n sums side by side: of one channel, or of as many channels. */
-static void adjust(const tile *t, char *sums, int64_t o, int64_t n, int one, char *row)
+void cv_adjust(const cv_plan *p, int64_t o, char *sums, int64_t n, int one, char *row)
 {
-    const cv_plan *p = t->r->p;
     const int64_t size = ndp_dtype_size(p->out.dtype);
     if (p->bias) {
-        const char *bias = p->bias + (t->group * p->co + t->o + o) * p->bias_stride * size;
+        const char *bias = p->bias + o * p->bias_stride * size;
         const mm_scale scale = {.f_alpha = 1};
         p->k->load[p->out.dtype](bias, 0, one ? 0 : p->bias_stride, 1, n, row);
         p->k->combine(sums, n, &scale, NULL, row);
@@ -178,8 +176,8 @@ static void finish(const tile *t, char *sums, char *row)
     const int64_t down = p->pixels_down ? t->np : t->m;
     int64_t at[3];
     for (int64_t i = 0; i < down; i++, sums += p->pitch * size) {
-        adjust(t, sums, p->pixels_down ? 0 : i, p->pixels_down ? t->m : t->np, !p->pixels_down,
-               row);
+        cv_adjust(p, t->group * p->co + t->o + (p->pixels_down ? 0 : i), sums,
+                  p->pixels_down ? t->m : t->np, !p->pixels_down, row);
         if (p->pixels_down) {
             cv_next_run(n, t->p0 + i, 1, at);
             p->k->save[p->out.dtype](sums, t->m, place(t, 0, at), p->out.channel);
@@ -293,6 +291,14 @@ static int32_t run_call(const ndp_call *call)
     r.busy = (atomic_uchar *)(r.packed + p.packed_bytes);
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
+    if (p.is_direct) {
+        cv_direct_run(&r);
+        return NDP_OK;
+    }
+    if (p.is_pointwise) {
+        cv_pointwise_run(&r);
+        return NDP_OK;
+    }
     if (p.plane) {
         cv_planes(&r);
         return NDP_OK;

@@ -11,6 +11,7 @@
  * k and the order of sums are those of matmul.h, so that bits do not depend on tiles or threads. */
 #ifndef NDOCK_CPU_CONV_H
 #define NDOCK_CPU_CONV_H
+#include "conv/direct.h"
 #include "host/slots.h"
 #include "matmul/matmul.h"
 #include <ndock/windows.h>
@@ -103,6 +104,7 @@ typedef struct {
     void (*dots[NDP_DTYPE_END])(const cv_dots *d);
     void (*plane[NDP_DTYPE_END])(const cv_plane *p, int outs);
     void (*spread[NDP_DTYPE_END])(const cv_spread *s);
+    void (*block[NDP_DTYPE_END])(const cv_block *b);
     void (*beside[NDP_DTYPE_END])(const cv_beside *b);
     void (*beside_dot[NDP_DTYPE_END])(const cv_beside_dot *d);
     /* Row by row and tap by tap sum[i] += weight[row][k] * row[i*scale + origin + k*move]. By the dtype of
@@ -129,6 +131,8 @@ typedef struct {
     int64_t most_taps;              /* of a phase */
     int32_t depthwise;              /* by rows, without matrices: depthwise.c */
     int32_t plane;                  /* by packed planes, without matrices: plane.c */
+    int32_t is_direct;              /* by products of what lies in memory: direct.c */
+    int32_t is_pointwise;           /* of that as well, windows of one element: pointwise.c */
     int64_t run, packed_rows;       /* of it: elements a stride apart in a row; rows in a tile */
     int32_t by_channels;            /* of it: vectors are of channels */
     int32_t pixels_down;            /* rows of sums are positions, else channels */
@@ -136,6 +140,7 @@ typedef struct {
     int64_t line;                   /* direct: from one position to the next */
     int64_t tile_p, tile_o, tiles_p, tiles_o;
     int64_t pitch;
+    cv_direct windows;            /* of direct.c */
     int64_t packed, packed_bytes; /* scratch: weights of one variant and group, and of all */
     int64_t slot_image, slot_sums, slot_row, slot_weights, slot_offsets, slot_bytes;
 } cv_plan;
@@ -169,6 +174,40 @@ cv_image cv_image_of(const ndp_view *v);
 void cv_plan_call(cv_plan *p, const ndp_call *call);
 /* Positions and taps of a phase; returns the variant of the weights, -1: no taps. */
 int64_t cv_phase(const cv_plan *p, int64_t phase, nd_window_axis axis[3]);
+/* The same of axis d and of its phases alone. */
+nd_window_axis cv_phase_axis(const cv_plan *p, int d, int64_t phase);
+
+/* ---- conv.c ---- */
+/* Bias and epilogue over n sums side by side: of channel o of the result, or of it and those after it; row: room for as
+ * many. */
+void cv_adjust(const cv_plan *p, int64_t o, char *sums, int64_t n, int one, char *row);
+
+/* ---- grid.c ---- */
+/* For so many rows of positions. */
+void cv_grid_plan(const cv_plan *p, int64_t band, cv_grid *g);
+/* Elements of some channels' planes and of what vectors reach beyond. */
+int64_t cv_grid_size(const cv_grid *g, int64_t channels);
+/* From a channel's first element to what a tap meets at the first position: an element of the source, had the
+ * position been the first of all. */
+int64_t cv_grid_displacement(const cv_grid *g, int64_t row, int64_t column);
+/* Some channels of the source from `from` on; the copy's first row of positions is number `position`. Rows first to end
+ * of the planes. */
+void cv_grid_pack(const cv_plan *p, const cv_grid *g, const char *from, int64_t channels,
+                  int64_t position, int64_t first, int64_t end, char *to);
+
+/* ---- direct.c ---- */
+int cv_is_direct(const cv_plan *p);
+void cv_direct_plan(cv_plan *p);
+/* Elements of scratch memory of a tile: its sums, a row of them, and as many as sums where the result wants others. */
+void cv_direct_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
+void cv_direct_run(cv_run *r);
+
+/* ---- pointwise.c ---- */
+int cv_is_pointwise(const cv_plan *p);
+void cv_pointwise_plan(cv_plan *p);
+/* As cv_direct_slot; line: of a block's elements at a tile's positions. */
+void cv_pointwise_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
+void cv_pointwise_run(cv_run *r);
 
 /* ---- widen.c: a call on floats in place of one on 16 bits ---- */
 typedef struct {

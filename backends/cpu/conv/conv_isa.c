@@ -160,6 +160,13 @@ static inline int cv_tap_inside(const cv_gather *g, const cv_tap *t, const cv_la
 
 #define CV_NAME f32
 #define CV_T float
+#include "conv/direct_tmpl.h"
+#define CV_NAME f64
+#define CV_T double
+#include "conv/direct_tmpl.h"
+
+#define CV_NAME f32
+#define CV_T float
 #define CV_I int32_t
 #include "conv/dot_tmpl.h"
 #define CV_NAME f64
@@ -167,6 +174,9 @@ static inline int cv_tap_inside(const cv_gather *g, const cv_tap *t, const cv_la
 #define CV_I int64_t
 #include "conv/dot_tmpl.h"
 
+#if CPU_ISA_LEVEL >= 1 && defined(__AVX2__)
+#include "conv/turn_avx2.h"
+#endif
 #define CV_NAME f32
 #define CV_T uint32_t
 #include "conv/turn_tmpl.h"
@@ -180,6 +190,7 @@ const cv_isa CPU_ISA_FN(cpu_conv_isa) = {
     .dots = {[NDP_F32] = cv_dots_f32, [NDP_F64] = cv_dots_f64},
     .plane = {[NDP_F32] = cv_plane_f32, [NDP_F64] = cv_plane_f64},
     .spread = {[NDP_F32] = cv_spread_f32, [NDP_F64] = cv_spread_f64},
+    .block = {[NDP_F32] = cv_block_f32, [NDP_F64] = cv_block_f64},
     .pack = {[NDP_F16] = cv_pack_f16,
              [NDP_BF16] = cv_pack_bf16,
              [NDP_F32] = cv_pack_f32_fast,

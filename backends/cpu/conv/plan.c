@@ -31,6 +31,15 @@ static int64_t at_least_1(int64_t n)
     return n < 1 ? 1 : n;
 }
 
+nd_window_axis cv_phase_axis(const cv_plan *p, int d, int64_t phase)
+{
+    if (p->backward)
+        return nd_window_backward(p->out.extent[d], p->kernel[d], p->stride[d], p->dilation[d],
+                                  p->before[d], phase);
+    return nd_window_forward(p->out.extent[d], p->kernel[d], p->stride[d], p->dilation[d],
+                             p->before[d]);
+}
+
 int64_t cv_phase(const cv_plan *p, int64_t phase, nd_window_axis axis[3])
 {
     int64_t variant = 0, number[3];
@@ -40,10 +49,7 @@ int64_t cv_phase(const cv_plan *p, int64_t phase, nd_window_axis axis[3])
         phase /= p->phases[d];
     }
     for (int d = 0; d < 3; d++) {
-        axis[d] = p->backward ? nd_window_backward(p->out.extent[d], p->kernel[d], p->stride[d],
-                                                   p->dilation[d], p->before[d], number[d])
-                              : nd_window_forward(p->out.extent[d], p->kernel[d], p->stride[d],
-                                                  p->dilation[d], p->before[d]);
+        axis[d] = cv_phase_axis(p, d, number[d]);
         empty |= axis[d].taps == 0;
         variant = variant * p->variants[d] + axis[d].tap;
     }
@@ -132,6 +138,14 @@ static void plan_scratch(cv_plan *p)
     const int64_t size = p->k->element, most_k = p->ci * p->most_taps;
     const int64_t across = p->pixels_down ? p->k->rows : p->k->columns;
     const int64_t weights_across = p->pixels_down ? p->k->columns : p->k->rows;
+    if (p->is_direct || p->is_pointwise) {
+        int64_t sums, row, line;
+        (p->is_direct ? cv_direct_slot : cv_pointwise_slot)(p, &sums, &row, &line);
+        p->slot_sums = take(p, sums * size);
+        p->slot_row = take(p, row * size);
+        p->slot_image = take(p, line * size);
+        return;
+    }
     if (p->plane) {
         p->slot_sums = take(p, cv_plane_sums(p));
         p->slot_image = take(p, cv_plane_packed(p));
@@ -204,9 +218,15 @@ void cv_plan_call(cv_plan *p, const ndp_call *call)
     p->by_channels = p->depthwise && p->co == 1 && p->ci == 1 && p->source.channel == 1 &&
                      p->out.channel == 1 && p->out.space[2] != 1 &&
                      mm_is_native(p->k, p->source.dtype);
-    p->plane = !p->by_channels && cv_is_plane(p);
+    p->is_pointwise = cv_is_pointwise(p);
+    p->is_direct = !p->is_pointwise && cv_is_direct(p);
+    p->plane = !p->by_channels && !p->is_direct && cv_is_plane(p);
     plan_layout(p);
-    if (p->plane)
+    if (p->is_direct)
+        cv_direct_plan(p);
+    else if (p->is_pointwise)
+        cv_pointwise_plan(p);
+    else if (p->plane)
         cv_plane_plan(p);
     else
         plan_tiles(p);

@@ -18,11 +18,7 @@ static span span_of(const cv_plan *p, int d, int64_t from, int64_t end)
 {
     int64_t least = INT64_MAX, most = INT64_MIN;
     for (int64_t phase = 0; phase < p->phases[d]; phase++) {
-        const nd_window_axis a =
-            p->backward ? nd_window_backward(p->out.extent[d], p->kernel[d], p->stride[d],
-                                             p->dilation[d], p->before[d], phase)
-                        : nd_window_forward(p->out.extent[d], p->kernel[d], p->stride[d],
-                                            p->dilation[d], p->before[d]);
+        const nd_window_axis a = cv_phase_axis(p, d, phase);
         const int64_t last = (end < a.n ? end : a.n) - 1, reach = (a.taps - 1) * a.move;
         if (a.taps == 0 || last < from)
             continue;

@@ -24,28 +24,64 @@ static inline __attribute__((always_inline)) void CV_FN(turn_four)(const CV_FN(w
     *(CV_FN(any_four) *)(to + 3 * to_step) = MM_SHUFFLE(ab2, cd2, 2, 3, 6, 7);
 }
 
+/* Of so many channels, those that are turned at a time. */
+static inline int64_t CV_FN(most)(int64_t channels)
+{
+#ifdef CV_TURN_SIXTEEN
+    if (sizeof(CV_T) == 4 && channels >= 16)
+        return 16;
+#endif
+#ifdef CV_TURN_EIGHT
+    if (sizeof(CV_T) == 4 && channels >= 8)
+        return 8;
+#endif
+    return channels >= 4 ? 4 : 1;
+}
+
 /* Element i of channel c goes from i*at.element + c*at.channel to i*into.element + c*into.channel. Of
  * both steps of a place one is 1, and the other one is `across`. */
 typedef struct {
     int64_t element, channel, across;
 } CV_FN(steps);
+static inline __attribute__((always_inline)) void CV_FN(turn_some)(const CV_FN(word) * from,
+                                                                   const CV_FN(steps) at,
+                                                                   CV_FN(word) * to,
+                                                                   const CV_FN(steps) into,
+                                                                   int64_t n, int64_t channels)
+{
+    int64_t i = 0;
+#ifdef CV_TURN_SIXTEEN
+    for (; sizeof(CV_T) == 4 && channels == 16 && i + 16 <= n; i += 16)
+        CV_TURN_SIXTEEN(from + i * at.element, at.across, to + i * into.element, into.across);
+#endif
+#ifdef CV_TURN_EIGHT
+    for (; sizeof(CV_T) == 4 && channels == 8 && i + 8 <= n; i += 8)
+        CV_TURN_EIGHT(from + i * at.element, at.across, to + i * into.element, into.across);
+#endif
+    for (; channels >= 4 && i + 4 <= n; i += 4)
+        for (int64_t k = 0; k < channels; k += 4)
+            CV_FN(turn_four)
+    (from + i * at.element + k * at.channel, at.across, to + i * into.element + k * into.channel,
+     into.across);
+    for (; i < n; i++)
+        for (int64_t k = 0; k < channels; k++)
+            to[i * into.element + k * into.channel] = from[i * at.element + k * at.channel];
+}
+
+/* Some elements of all channels, then the next ones: where channels lie side by side is gone through once. */
 static inline __attribute__((always_inline)) void CV_FN(turn)(const cv_turn *t,
                                                               const CV_FN(word) * from,
                                                               const CV_FN(steps) at,
                                                               CV_FN(word) * to,
                                                               const CV_FN(steps) into)
 {
-    for (int64_t c = 0, some; c < t->channels; c += some) {
-        int64_t i = 0;
-        some = c + 4 <= t->channels ? 4 : 1;
-        for (; some == 4 && i + 4 <= t->n; i += 4)
-            CV_FN(turn_four)
-        (from + i * at.element + c * at.channel, at.across,
-         to + i * into.element + c * into.channel, into.across);
-        for (; i < t->n; i++)
-            for (int64_t k = c; k < c + some; k++)
-                to[i * into.element + k * into.channel] = from[i * at.element + k * at.channel];
-    }
+    for (int64_t i = 0; i < t->n; i += 16)
+        for (int64_t c = 0, some; c < t->channels; c += some) {
+            some = CV_FN(most)(t->channels - c);
+            CV_FN(turn_some)
+            (from + i * at.element + c * at.channel, at, to + i * into.element + c * into.channel,
+             into, t->n - i < 16 ? t->n - i : 16, some);
+        }
 }
 
 static void CV_FN(apart)(const cv_turn *t)

@@ -5,7 +5,13 @@
 #include <string.h>
 #include "conv/weight.h"
 
-enum { TILE_BYTES = 1024, FEWEST_TASKS = 16, TURNED_BYTES = 1 << 20, TURNED_CHANNELS = 16 };
+enum {
+    TILE_BYTES = 1024,
+    FEWEST_TASKS = 16,
+    TURNED_BYTES = 1 << 20,
+    TURNED_CHANNELS = 16,
+    IMAGE_PARTS = 4
+};
 
 typedef cv_weights plan;
 typedef struct {
@@ -33,11 +39,15 @@ static void plan_tiles(plan *p)
     p->tiles_o = (p->co + p->tile_o - 1) / p->tile_o;
     p->tiles_l = (p->lanes + p->tile_l - 1) / p->tile_l;
     const int64_t tasks = p->groups * p->tiles_o * p->tiles_l;
+    /* Images, of which a part has some, or blocks of positions of all of them. */
+    p->blocks = p->planes || p->depth == 0 ? 1 : (p->positions + p->depth - 1) / p->depth;
+    const int64_t units = p->images * p->blocks,
+                  most = p->images * (p->blocks < IMAGE_PARTS ? p->blocks : IMAGE_PARTS);
     p->parts = tasks >= FEWEST_TASKS ? 1 : (FEWEST_TASKS + tasks - 1) / tasks;
-    if (p->parts > p->images)
-        p->parts = p->images;
-    p->part_images = (p->images + p->parts - 1) / p->parts;
-    p->parts = (p->images + p->part_images - 1) / p->part_images;
+    if (p->parts > most)
+        p->parts = most;
+    p->part_units = (units + p->parts - 1) / p->parts;
+    p->parts = (units + p->part_units - 1) / p->part_units;
     if (!p->planes)
         share_tiles(p);
 }
@@ -91,6 +101,11 @@ static void plan_call(plan *p, const ndp_call *call)
     p->channels_inner = p->x.channel == 1 && mm_is_native(p->k, p->x.dtype);
     cv_weight_plan(&p->few, call);
     p->beside = cv_weight_is_beside(&p->few);
+    p->is_direct = !p->beside && !p->pointwise && cv_weight_is_direct(&p->few);
+    if (p->is_direct) {
+        cv_weight_direct_plan(&p->few, &p->direct);
+        return;
+    }
     p->planes = !p->beside && cv_weight_planes(&p->few);
     p->turned = !p->beside && !p->planes && is_turned(p, out->shape[1]);
     p->channels_inner = (p->channels_inner || p->turned) && !p->planes;
@@ -125,24 +140,22 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
         const int64_t channels = p->lanes / (p->axis[0].taps * p->axis[1].taps * p->axis[2].taps);
         char *sums =
             r->sums + (((part * p->groups + group) * p->co + o) * p->lanes + l) * k->element;
-        int64_t last = (part + 1) * p->part_images;
-        last = last < p->images ? last : p->images;
-        for (int64_t i = part * p->part_images; i < last; i++)
-            for (int64_t at = 0; at < p->positions; at += p->depth) {
-                const int64_t n = p->positions - at < p->depth ? p->positions - at : p->depth;
-                const char *g =
-                    p->grad.data +
-                    (i * p->grad.image + (group * p->co + o) * p->grad.channel) * p->grad.size;
-                char *x =
-                    p->x.data + (i * p->x.image + group * channels * p->x.channel) * p->x.size;
-                if (p->turned && at == 0)
-                    cv_weight_turn(p, x, channels, slot + p->slot_image);
-                cv_weight_pack_gradient(p, g, m, at, n, slot, slot + p->slot_line);
-                cv_weight_pack_taps(p, x, l, w, at, n, slot + p->slot_b, slot + p->slot_line,
-                                    slot + p->slot_image);
-                k->block(m, w, n, slot, slot + p->slot_b, sums, p->lanes,
-                         at > 0 || i > part * p->part_images);
-            }
+        const int64_t first = part * p->part_units, all = p->images * p->blocks;
+        const int64_t last = first + p->part_units < all ? first + p->part_units : all;
+        for (int64_t u = first; u < last; u++) {
+            const int64_t i = u / p->blocks, at = u % p->blocks * p->depth;
+            const int64_t n = p->positions - at < p->depth ? p->positions - at : p->depth;
+            const char *g =
+                p->grad.data +
+                (i * p->grad.image + (group * p->co + o) * p->grad.channel) * p->grad.size;
+            char *x = p->x.data + (i * p->x.image + group * channels * p->x.channel) * p->x.size;
+            if (p->turned && (at == 0 || u == first))
+                cv_weight_turn(p, x, channels, slot + p->slot_image);
+            cv_weight_pack_gradient(p, g, m, at, n, slot, slot + p->slot_line);
+            cv_weight_pack_taps(p, x, l, w, at, n, slot + p->slot_b, slot + p->slot_line,
+                                slot + p->slot_image);
+            k->block(m, w, n, slot, slot + p->slot_b, sums, p->lanes, u > first);
+        }
     }
     cpu_slot_give(r->busy, s);
 }
@@ -154,7 +167,7 @@ static void run_planes(void *ctx, int64_t begin, int64_t end)
     const plan *p = r->p;
     const int s = cpu_slot_take(r->busy, r->n_slots);
     for (int64_t t = begin; t < end; t++) {
-        const int64_t first = t / p->groups * p->part_images, last = first + p->part_images;
+        const int64_t first = t / p->groups * p->part_units, last = first + p->part_units;
         cv_weight_part(&p->few, t % p->groups, first, last < p->images ? last : p->images,
                        r->slots + s * p->slot_bytes,
                        r->sums + t * p->co * p->lanes * p->k->element);
@@ -191,8 +204,9 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
 
 static int64_t need_of(const plan *p, int64_t slots)
 {
-    return p->beside ? cv_weight_beside_bytes(&p->few)
-                     : p->sums + mm_round_up(slots, 64) + slots * p->slot_bytes;
+    return p->beside      ? cv_weight_beside_bytes(&p->few)
+           : p->is_direct ? p->direct.bytes
+                          : p->sums + mm_round_up(slots, 64) + slots * p->slot_bytes;
 }
 
 uint64_t cv_weight_scratch(const ndp_call *call)
@@ -210,6 +224,10 @@ int32_t cv_weight_run(const ndp_call *call)
     if (!call->scratch.mem || ndp_view_size(&call->scratch) < need_of(&p, r.n_slots))
         return cpu_error(NDP_ERR_INTERNAL, "conv_weight was called without its scratch memory");
     r.sums = cpu_ptr(&call->scratch);
+    if (p.is_direct) {
+        cv_weight_direct_run(&p.few, &p.direct, &call->out[0], r.sums);
+        return NDP_OK;
+    }
     if (p.beside) {
         cv_weight_beside(&p.few, &call->out[0], r.sums);
         return NDP_OK;
@@ -217,7 +235,7 @@ int32_t cv_weight_run(const ndp_call *call)
     r.busy = (atomic_uchar *)(r.sums + p.sums);
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
-    const int64_t task = p.tile_o * p.tile_l * p.positions * p.part_images;
+    const int64_t task = p.tile_o * p.tile_l * p.part_units * (p.planes ? p.positions : p.depth);
     if (p.planes)
         cpu_parallel(p.parts * p.groups, 1 + MM_TASK_WORK / 2 / (task + 1), run_planes, &r);
     else

@@ -5,6 +5,17 @@
 #define NDOCK_CPU_CONV_WEIGHT_H
 #include "conv/conv.h"
 
+/* How weight_direct.c cuts up a call. Of copies: rows and columns in pixels, elements from a pixel to the next, bytes
+ * of a group; rows of positions in a band; images whose bands exist at a time. Sets of `lanes` columns, `pitch` apart. */
+typedef struct {
+    int64_t rows, columns, pixel, group, band, bands, images;
+    int64_t sets, lanes, pitch;
+    int64_t image_parts, block_parts, part_blocks;
+    int64_t tile_o, tiles_o, tile_l, tiles_l;
+    int64_t steps_at, copies_at, bytes; /* in scratch memory, which sums begin */
+    int joined;                         /* a set has all taps of a row, else one tap */
+} cv_weight_direct;
+
 typedef struct {
     const mm_kernels *k;
     cv_image x, grad;
@@ -15,16 +26,26 @@ typedef struct {
     nd_window_axis axis[3];
     int64_t positions, depth; /* of an image; of a block of them */
     int64_t tile_o, tile_l, tiles_o, tiles_l;
-    int64_t parts, part_images;
+    int64_t blocks, parts,
+        part_units; /* of an image; of all; blocks or, of planes, images in a part */
     int64_t sums, slot_a, slot_b, slot_line, slot_image,
         slot_bytes;     /* scratch: all sums; of a slot */
     int planes, beside; /* without matrices: weight_plane.c, weight_beside.c */
+    int is_direct;      /* weight_direct.c */
+    cv_weight_direct direct;
     int channels_inner; /* columns are channels of taps, else taps of channels */
     int turned;         /* a group's channels of an image are laid side by side first */
     int pointwise;      /* windows of one element: positions are those of the source */
     cv_plan few;
 } cv_weights;
 
+/* ---- weight_direct.c ---- */
+int cv_weight_is_direct(const cv_plan *f);
+void cv_weight_direct_plan(const cv_plan *f, cv_weight_direct *d);
+void cv_weight_direct_run(const cv_plan *f, const cv_weight_direct *d, const ndp_view *out,
+                          void *scratch);
+
+/* ---- weight_pack.c ---- */
 /* Rows o to o + m of the gradient's group, whose first is at data, over n positions from `at` on; line: room for a
  * panel. */
 void cv_weight_pack_gradient(const cv_weights *p, const char *data, int64_t m, int64_t at,

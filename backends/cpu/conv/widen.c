@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Images of 16 bits whose channels lie side by side, and their weights, as floats in scratch memory: what reads
- * channels side by side reads elements in the type of the sums, and each more than once. Sums are the same floats
+ * channels side by side reads elements in the type of the sums, and each more than once, as products for the gradient for
+ * the weight do. Sums are the same floats
  * as of the elements as they were. */
 #include <string.h>
 #include "conv/conv.h"
@@ -48,7 +49,9 @@ int cv_wide_make(cv_wide *w, const ndp_call *call)
 {
     const int weight = call->op == NDP_OP_conv_weight;
     const ndp_view *x = &call->in[0], *y = &call->in[1];
-    if (!is_half(x->dtype) || !(lies_beside(x) || (weight && lies_beside(y))))
+    const int64_t groups = ((const ndp_conv *)call->params)->groups;
+    const int direct = weight && call->out[0].shape[0] / groups >= CV_LEAST_OUT;
+    if (!is_half(x->dtype) || !(lies_beside(x) || (weight && lies_beside(y)) || direct))
         return 0;
     w->whole = call;
     w->call = *call;

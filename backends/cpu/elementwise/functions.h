@@ -113,10 +113,10 @@ EW_INLINE int64_t ew_near_sines(const float *x, float *out, int64_t n)
         const ew_lanes v = ew_lanes_floats(x + i);
         const ew_lanes shifted = v * ew_lanes_all(VM_SIN_PER_PI) + magic, k = shifted - magic;
         const ew_lanes r = v - k * ew_lanes_all(VM_SIN_PI_HIGH) - k * ew_lanes_all(VM_SIN_PI_LOW);
-        const ew_lanes w = r * r, s4 = ew_lanes_all(VM_SIN_3) + w * ew_lanes_all(VM_SIN_4);
-        const ew_lanes s2 = ew_lanes_all(VM_SIN_1) + w * (ew_lanes_all(VM_SIN_2) + w * s4);
-        const ew_lanes sine = r + r * w * (ew_lanes_all(VM_SIN_0) + w * s2);
-        ew_lanes_store(out + i, ew_lanes_unless_zero(v, ew_lanes_turned(sine, shifted)));
+        const ew_lanes w = r * r, w2 = w * w, low = ew_lanes_all(1) + w * ew_lanes_all(VM_SIN_0);
+        const ew_lanes mid = ew_lanes_all(VM_SIN_1) + w * ew_lanes_all(VM_SIN_2);
+        const ew_lanes high = ew_lanes_all(VM_SIN_3) + w * ew_lanes_all(VM_SIN_4);
+        ew_lanes_store(out + i, ew_lanes_turned(r * (low + w2 * (mid + w2 * high)), shifted));
     }
 #else
     (void)x, (void)out, (void)n;

@@ -61,11 +61,6 @@ EW_INLINE ew_lanes ew_lanes_turned(ew_lanes r, ew_lanes shifted)
     const __m512i sign = _mm512_slli_epi64(_mm512_castpd_si512(shifted), 63);
     return _mm512_castsi512_pd(_mm512_xor_si512(_mm512_castpd_si512(r), sign));
 }
-/* r, but x where that is a zero of either sign */
-EW_INLINE ew_lanes ew_lanes_unless_zero(ew_lanes x, ew_lanes r)
-{
-    return _mm512_mask_mov_pd(r, _mm512_cmp_pd_mask(x, _mm512_setzero_pd(), _CMP_EQ_OQ), x);
-}
 #elif defined(__AVX2__)
 enum { EW_LANES = 4 };
 typedef __m256d ew_lanes;
@@ -110,10 +105,6 @@ EW_INLINE ew_lanes ew_lanes_turned(ew_lanes r, ew_lanes shifted)
 {
     const __m256i sign = _mm256_slli_epi64(_mm256_castpd_si256(shifted), 63);
     return _mm256_castsi256_pd(_mm256_xor_si256(_mm256_castpd_si256(r), sign));
-}
-EW_INLINE ew_lanes ew_lanes_unless_zero(ew_lanes x, ew_lanes r)
-{
-    return _mm256_blendv_pd(r, x, _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ));
 }
 EW_INLINE void ew_lanes_store(float *to, ew_lanes x)
 {

@@ -231,6 +231,22 @@ static void count_chunk(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+static void sum_tables(const search_job *w, int64_t tables, int64_t positions, int64_t *to,
+                       int64_t stride)
+{
+    if (tables == 1 && !w->bytes && stride == 1) {
+        for (int64_t i = 0; i < positions; i++)
+            to[i] = w->counts[i];
+        return;
+    }
+    for (int64_t i = 0; i < positions; i++) {
+        int64_t sum = 0;
+        for (int64_t t = 0; t < tables; t++)
+            sum += w->counts[t * positions + i] + (w->bytes ? w->bytes[t * positions + i] : 0U);
+        to[i * stride] = sum;
+    }
+}
+
 static int32_t run_counts(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call)
 {
     (void)kernel;
@@ -249,12 +265,7 @@ static int32_t run_counts(const ndp_kernel *kernel, ndp_stream *s, const ndp_cal
         cpu_parallel(size, w.grain, count_chunk, &w);
     }
     const int64_t tables = size > 0 ? (size + w.grain - 1) / w.grain * w.lanes : 0;
-    for (int64_t i = 0; i < positions; i++) {
-        int64_t sum = 0;
-        for (int64_t t = 0; t < tables; t++)
-            sum += w.counts[t * positions + i] + (w.bytes ? w.bytes[t * positions + i] : 0U);
-        to[i * out->stride[0]] = sum;
-    }
+    sum_tables(&w, tables, positions, to, out->stride[0]);
     return NDP_OK;
 }
 

@@ -183,14 +183,14 @@ static inline double vm_trig_parts(double x, uint64_t *quadrant, double *cosine)
 static inline double vm_sin_about(double x, double shifted, double half)
 {
     double k = (shifted - VM_MAGIC) + half;
-    double r = x - k * VM_SIN_PI_HIGH - k * VM_SIN_PI_LOW, w = r * r;
-    double s = VM_SIN_0 + w * (VM_SIN_1 + w * (VM_SIN_2 + w * (VM_SIN_3 + w * VM_SIN_4)));
-    return vm_of_bits(vm_bits(r + r * w * s) ^ vm_bits(shifted) << 63);
+    double r = x - k * VM_SIN_PI_HIGH - k * VM_SIN_PI_LOW, w = r * r, w2 = w * w;
+    double low = 1 + w * VM_SIN_0, mid = VM_SIN_1 + w * VM_SIN_2, high = VM_SIN_3 + w * VM_SIN_4;
+    double s = r * (low + w2 * (mid + w2 * high)); /* a zero keeps its sign */
+    return vm_of_bits(vm_bits(s) ^ vm_bits(shifted) << 63);
 }
 static inline double vm_sin(double x)
 {
-    double r = vm_sin_about(x, x * VM_SIN_PER_PI + VM_MAGIC, 0);
-    return x == 0 ? x : r;
+    return vm_sin_about(x, x * VM_SIN_PER_PI + VM_MAGIC, 0);
 }
 /* cos((k + 1/2)*pi + r) = -(-1)^k sin(r) */
 static inline double vm_cos(double x)

@@ -16,30 +16,36 @@
 #define MM_VECTORS (MM_ACROSS / MM_PARTS)
 #define MM_COLUMNS (MM_VECTORS * MM_LANES)
 #define MM_SQUARE ((int)(16 / sizeof(MM_T)))
+#ifdef MM_TURN_WIDE
+#define MM_GROUP 4
+#else
+#define MM_GROUP MM_SQUARE
+#endif
 #define MM_TRANSPOSE(square) (sizeof(MM_T) == 4 ? mm_transpose_4(square) : mm_transpose_2(square))
 
 #ifndef MM_STEPS
 #define MM_STEPS(kc) (kc)
 #define MM_PLAIN
-/* MM_SQUARE lanes, stride apart, of kc scalars side by side, to kc groups of lanes, width apart. */
+/* MM_GROUP lanes, stride apart, of kc scalars side by side, to kc groups of lanes, width apart. */
 static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc, MM_T *dst,
                                     int width)
 {
     int64_t k = 0;
 #ifdef MM_TURN_WIDE
-    for (; sizeof(MM_T) == 4 && k + 16 <= kc; k += 16)
-        MM_TURN_WIDE(src + k, stride, dst + k * width, width);
+    for (; k + MM_LANES <= kc; k += MM_LANES)
+        MM_TURN_WIDE(sizeof(MM_T))(src + k, stride, dst + k * width, width);
 #endif
-    for (; k + MM_SQUARE <= kc; k += MM_SQUARE) {
-        MM_T square[MM_SQUARE][MM_SQUARE];
-        for (int i = 0; i < MM_SQUARE; i++)
-            memcpy(square[i], src + i * stride + k, 16);
-        MM_TRANSPOSE(square);
-        for (int i = 0; i < MM_SQUARE; i++)
-            memcpy(dst + (k + i) * width, square[i], 16);
-    }
+    for (; k + MM_SQUARE <= kc; k += MM_SQUARE)
+        for (int l = 0; l < MM_GROUP; l += MM_SQUARE) {
+            MM_T square[MM_SQUARE][MM_SQUARE];
+            for (int i = 0; i < MM_SQUARE; i++)
+                memcpy(square[i], src + (l + i) * stride + k, 16);
+            MM_TRANSPOSE(square);
+            for (int i = 0; i < MM_SQUARE; i++)
+                memcpy(dst + (k + i) * width + l, square[i], 16);
+        }
     for (; k < kc; k++)
-        for (int i = 0; i < MM_SQUARE; i++)
+        for (int i = 0; i < MM_GROUP; i++)
             dst[k * width + i] = src[i * stride + k];
 }
 
@@ -62,8 +68,8 @@ static inline __attribute__((always_inline)) void MM_FN(pack)(const MM_T *src, i
                     for (int i = 0; i < lanes; i++)
                         dst[(k * MM_PARTS + p) * width + i] = src[k * sk + i * MM_PARTS + p];
         else if (stride_k == 1 && lanes == width && MM_PARTS == 1)
-            for (int i = 0; i < width; i += MM_SQUARE) { /* the last block may overlap one before */
-                int at = i + MM_SQUARE < width ? i : width - MM_SQUARE;
+            for (int i = 0; i < width; i += MM_GROUP) { /* the last group may overlap one before */
+                int at = i + MM_GROUP < width ? i : width - MM_GROUP;
                 MM_FN(transpose)(src + at * sw, sw, kc, dst + at, width);
             }
         else
@@ -92,20 +98,23 @@ static void MM_FN(pack_b)(const void *src, int64_t stride_w, int64_t stride_k, i
 
 /* sums[row][part][column], rows ld scalars apart, of so many rows of a, row apart, and vectors of b
  * side by side, along k, a_step and b_step apart; panels of so many lines, or the operands as they
- * lie. add: to what is there. */
-static inline __attribute__((always_inline)) void MM_FN(micro)(const int rows, const int vectors,
-                                                               int64_t kc, const MM_T *restrict a,
-                                                               int64_t row, int64_t a_step,
-                                                               const MM_T *restrict b,
-                                                               int64_t b_step, MM_T *restrict sums,
-                                                               int64_t ld, int add)
+ * lie. add: to what is there. ahead: memory to ask for along k, or NULL, known when compiled. */
+static inline __attribute__((always_inline)) void MM_FN(micro)(
+    const int rows, const int vectors, int64_t kc, const MM_T *restrict a, int64_t row,
+    int64_t a_step, const MM_T *restrict b, int64_t b_step, MM_T *restrict sums, int64_t ld,
+    int add, const mm_ahead *ahead)
 {
+    const mm_ahead next = ahead ? *ahead : (mm_ahead){0};
     MM_V c[MM_ROWS][MM_PARTS][MM_VECTORS];
 #pragma GCC unroll 64
     for (int i = 0; i < MM_ROWS * MM_PARTS * MM_VECTORS; i++)
         c[i / (MM_PARTS * MM_VECTORS)][i / MM_VECTORS % MM_PARTS][i % MM_VECTORS] = MM_SET(0);
     for (int64_t k = 0; k < kc; k++) {
         MM_V bv[MM_PARTS][MM_VECTORS];
+        if (ahead) {
+            __builtin_prefetch((const void *)(next.a + (uintptr_t)k * next.a_step), 0, 2);
+            __builtin_prefetch((const void *)(next.b + (uintptr_t)k * next.b_step), 0, 2);
+        }
 #pragma GCC unroll 8
         for (int j = 0; j < MM_PARTS * MM_VECTORS; j++)
             if (j % MM_VECTORS < vectors)
@@ -166,9 +175,9 @@ static inline __attribute__((always_inline)) void MM_FN(panel)(const int rows, i
 {
     const int64_t a_step = MM_ROWS * MM_PARTS, b_step = MM_COLUMNS * MM_PARTS;
     if (narrow && MM_VECTORS > 1)
-        MM_FN(micro)(rows, 1, MM_STEPS(kc), a, 1, a_step, b, b_step, sums, ld, add);
+        MM_FN(micro)(rows, 1, MM_STEPS(kc), a, 1, a_step, b, b_step, sums, ld, add, NULL);
     else
-        MM_FN(micro)(rows, MM_VECTORS, MM_STEPS(kc), a, 1, a_step, b, b_step, sums, ld, add);
+        MM_FN(micro)(rows, MM_VECTORS, MM_STEPS(kc), a, 1, a_step, b, b_step, sums, ld, add, NULL);
 }
 
 /* A panel of a by one of b, of which so many rows and columns count; sums rows ld apart. */
@@ -191,57 +200,73 @@ static inline int MM_FN(is_whole)(int rows, int columns)
     return fits && (columns == MM_COLUMNS || columns == MM_LANES);
 }
 
-/* Asks for a share of the panel of b after y, and for the sums at `to`, before kernels run. */
-static inline void MM_FN(fetch)(const MM_T *y, int64_t panel, int64_t from, int64_t lines,
-                                const MM_T *to, int64_t ldc)
+/* A whole panel of a by one of b, for which the sums at `to` are asked for first, and what comes next
+ * along the way, evenly: a core waits where it asks for much at once. */
+static void MM_FN(whole_panel)(int64_t kc, const MM_T *a, const MM_T *b, MM_T *to, int64_t ldc,
+                               int add, const mm_ahead *ahead)
 {
-    const char *next = (const char *)(y + panel) + 64 * from;
-    for (int64_t i = 0; i < lines; i++)
-        __builtin_prefetch(next + 64 * i, 0, 2);
     for (int r = 0; r < MM_ROWS; r++)
         for (int l = 0; l < MM_COLUMNS * MM_PARTS * (int)sizeof(MM_T); l += 64)
             __builtin_prefetch((const char *)(to + r * ldc) + l, 1, 3);
+    MM_FN(micro)
+    (MM_ROWS, MM_VECTORS, MM_STEPS(kc), a, 1, MM_ROWS * MM_PARTS, b, MM_COLUMNS * MM_PARTS, to, ldc,
+     add, ahead);
 }
 
-/* While a panel of b meets those of a, the next one is fetched, a share with each. */
-static inline __attribute__((always_inline)) void MM_FN(all_panels)(int64_t m, int64_t n,
-                                                                    int64_t kc, const void *a,
-                                                                    const void *b, void *c,
-                                                                    int64_t ldc, int add,
-                                                                    const int fetches)
+/* Sums of one panel of a by one of b, of which so many rows and columns count. */
+static inline __attribute__((always_inline)) void MM_FN(one_panel)(int rows, int columns,
+                                                                   int64_t kc, const MM_T *a,
+                                                                   const MM_T *b, MM_T *to,
+                                                                   int64_t ldc, int add)
 {
-    const MM_T *pa = a, *pb = b;
-    const int64_t panel = MM_COLUMNS * kc * MM_PARTS;
-    const int64_t lines =
-        MM_STEPS(kc) * MM_COLUMNS * MM_PARTS * (int64_t)sizeof(MM_T) / 64 * MM_ROWS / m + 1;
+    if (MM_PARTS == 1 && MM_FN(is_whole)(rows, columns)) {
+        MM_FN(panels)(rows, columns, kc, a, b, to, ldc, add);
+        return;
+    }
     _Alignas(64) MM_T sums[MM_ROWS * MM_PARTS * MM_COLUMNS];
-    for (int64_t j = 0; j < n; j += MM_COLUMNS)
-        for (int64_t i = 0; i < m; i += MM_ROWS) {
-            int rows = m - i < MM_ROWS ? (int)(m - i) : MM_ROWS;
-            int columns = n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS;
-            MM_T *to = (MM_T *)c + (i * ldc + j) * MM_PARTS;
-            const MM_T *x = pa + i * kc * MM_PARTS, *y = pb + j * kc * MM_PARTS;
-            if (fetches && n - j > MM_COLUMNS && rows == MM_ROWS)
-                MM_FN(fetch)(y, panel, i / MM_ROWS * lines, lines, to, ldc * MM_PARTS);
-            if (MM_PARTS == 1 && MM_FN(is_whole)(rows, columns)) {
-                MM_FN(panels)(rows, columns, kc, x, y, to, ldc, add);
-                continue;
-            }
-            MM_FN(panels)(rows, columns, kc, x, y, sums, MM_COLUMNS * MM_PARTS, 0);
-            MM_FN(merge)(sums, rows, columns, to, ldc * MM_PARTS, add);
-        }
+    MM_FN(panels)(rows, columns, kc, a, b, sums, MM_COLUMNS * MM_PARTS, 0);
+    MM_FN(merge)(sums, rows, columns, to, ldc * MM_PARTS, add);
 }
 
 static void MM_FN(block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
                          int64_t ldc, int add)
 {
-    MM_FN(all_panels)(m, n, kc, a, b, c, ldc, add, 0);
+    for (int64_t j = 0; j < n; j += MM_COLUMNS)
+        for (int64_t i = 0; i < m; i += MM_ROWS)
+            MM_FN(one_panel)
+    (m - i < MM_ROWS ? (int)(m - i) : MM_ROWS, n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS, kc,
+     (const MM_T *)a + i * kc * MM_PARTS, (const MM_T *)b + j * kc * MM_PARTS,
+     (MM_T *)c + (i * ldc + j) * MM_PARTS, ldc, add);
 }
 
-static void MM_FN(far_block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b,
-                             void *c, int64_t ldc, int add)
+/* While a panel of b meets those of a, the next panel of b is fetched, a share with each; while a block
+ * does, the next block of a. */
+static void MM_FN(shared_block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b,
+                                void *c, int64_t ldc, int add, const void *next_a,
+                                const void *next_b)
 {
-    MM_FN(all_panels)(m, n, kc, a, b, c, ldc, add, 1);
+    const int64_t line_a = MM_ROWS * MM_PARTS * (int64_t)sizeof(MM_T),
+                  line_b = MM_COLUMNS * MM_PARTS * (int64_t)sizeof(MM_T), steps = MM_STEPS(kc);
+    mm_ahead ahead = {.a_step = (uintptr_t)((line_a * MM_COLUMNS + n - 1) / n),
+                      .b_step = (uintptr_t)((line_b * MM_ROWS + m - 1) / m)};
+    ahead.a = (uintptr_t)next_a;
+    for (int64_t j = 0; j < n; j += MM_COLUMNS) {
+        const MM_T *y = (const MM_T *)b + j * kc * MM_PARTS;
+        ahead.b =
+            n - j > MM_COLUMNS ? (uintptr_t)(y + MM_COLUMNS * kc * MM_PARTS) : (uintptr_t)next_b;
+        for (int64_t i = 0; i < m; i += MM_ROWS) {
+            const int rows = m - i < MM_ROWS ? (int)(m - i) : MM_ROWS;
+            const int columns = n - j < MM_COLUMNS ? (int)(n - j) : MM_COLUMNS;
+            const MM_T *x = (const MM_T *)a + i * kc * MM_PARTS;
+            MM_T *to = (MM_T *)c + (i * ldc + j) * MM_PARTS;
+            if (MM_PARTS == 1 && rows == MM_ROWS && columns == MM_COLUMNS)
+                MM_FN(whole_panel)(kc, x, y, to, ldc, add, &ahead);
+            else
+                MM_FN(one_panel)(rows, columns, kc, x, y, to, ldc, add);
+            ahead.a += ahead.a_step * (uintptr_t)steps;
+            ahead.b += ahead.b_step * (uintptr_t)steps;
+        }
+    }
 }
 
 #if MM_PARTS == 1 && defined MM_PLAIN
@@ -258,13 +283,14 @@ static inline __attribute__((always_inline)) void MM_FN(plain_rows)(
     for (; n - j > MM_LANES; j += MM_COLUMNS) {
         const int64_t at = j < n - MM_COLUMNS ? j : n - MM_COLUMNS;
         if (a_step == 1)
-            MM_FN(micro)(rows, MM_VECTORS, kc, x, a_row, 1, b + at, ldb, to + at, ldc, 0);
+            MM_FN(micro)(rows, MM_VECTORS, kc, x, a_row, 1, b + at, ldb, to + at, ldc, 0, NULL);
         else
-            MM_FN(micro)(rows, MM_VECTORS, kc, x, a_row, a_step, b + at, ldb, to + at, ldc, 0);
+            MM_FN(micro)
+        (rows, MM_VECTORS, kc, x, a_row, a_step, b + at, ldb, to + at, ldc, 0, NULL);
     }
     j = n - MM_LANES;
     if (n % MM_COLUMNS > 0 && n % MM_COLUMNS <= MM_LANES)
-        MM_FN(micro)(rows, 1, kc, x, a_row, a_step, b + j, ldb, to + j, ldc, 0);
+        MM_FN(micro)(rows, 1, kc, x, a_row, a_step, b + j, ldb, to + j, ldc, 0, NULL);
 }
 
 static void MM_FN(plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row,
@@ -307,6 +333,7 @@ static void MM_FN(combine)(void *x_, int64_t n, const mm_scale *scale, const voi
 #undef MM_VECTORS
 #undef MM_COLUMNS
 #undef MM_SQUARE
+#undef MM_GROUP
 #undef MM_TRANSPOSE
 #undef MM_NAME
 #undef MM_PARTS

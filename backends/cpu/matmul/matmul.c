@@ -83,6 +83,36 @@ static void pack_shared(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+/* Packed operands of a tile from (i, j) on at depth d, which all tiles share. */
+static const char *shared_a(const mm_run *r, int64_t i, int64_t d)
+{
+    const int64_t kc = r->p->depth - d < r->p->kc ? r->p->depth - d : r->p->kc;
+    const int64_t all = mm_round_up(r->m, r->p->k->rows);
+    return r->shared + r->p->shared_a + (all * d + i * kc) * r->p->k->element;
+}
+static const char *shared_b(const mm_run *r, int64_t j, int64_t d)
+{
+    const int64_t kc = r->p->depth - d < r->p->kc ? r->p->depth - d : r->p->kc;
+    const int64_t all = mm_round_up(r->n, r->p->k->columns);
+    return r->shared + r->p->shared_b + (all * d + j * kc) * r->p->k->element;
+}
+
+/* One block of k of a tile whose operands are packed. What comes next are those of the next block or, of
+ * the last one, of the next tile beside or below. */
+static void shared_block(const mm_run *r, int64_t i, int64_t j, int64_t d, int64_t m, int64_t n,
+                         char *sums, int64_t ld)
+{
+    const mm_plan *p = r->p;
+    const int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
+    const char *a = shared_a(r, i, d), *b = shared_b(r, j, d);
+    const int ends = d + p->kc >= p->depth, wraps = ends && j + p->tile_n >= r->n;
+    const int64_t next_d = ends ? 0 : d + p->kc;
+    const int64_t below = i + p->tile_m < r->m ? i + p->tile_m : 0;
+    const char *next_a = shared_a(r, wraps ? below : i, next_d);
+    const char *next_b = shared_b(r, wraps ? 0 : ends ? j + p->tile_n : j, next_d);
+    p->k->shared_block(m, n, kc, a, b, sums, ld, d > 0, next_a, next_b);
+}
+
 /* One tile of the run's part: sums over all of k, in out itself where nothing else is to be done.
  */
 static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot)
@@ -91,20 +121,18 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
     const mm_kernels *k = p->k;
     const int64_t m = r->m - i < p->tile_m ? r->m - i : p->tile_m;
     const int64_t n = r->n - j < p->tile_n ? r->n - j : p->tile_n;
-    const int64_t all_a = mm_round_up(r->m, k->rows), all_b = mm_round_up(r->n, k->columns);
     char *sums = p->direct ? mm_at(p, &p->out, item, r->i0 + i, r->j0 + j) : slot + p->slot_sums;
     const int64_t ld = p->direct ? p->out.row : p->pitch;
     for (int64_t d = 0; d < p->depth; d += p->kc) {
         int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
         char *a = slot + p->slot_a, *b = slot + p->slot_b;
         if (p->path == MM_SHARED) {
-            a = r->shared + p->shared_a + (all_a * d + i * kc) * k->element;
-            b = r->shared + p->shared_b + (all_b * d + j * kc) * k->element;
-        } else {
-            pack_a(p, item, i, m, d, kc, a);
-            pack_b(p, item, j, n, d, kc, b);
+            shared_block(r, i, j, d, m, n, sums, ld);
+            continue;
         }
-        (p->is_far ? k->far_block : k->block)(m, n, kc, a, b, sums, ld, d > 0);
+        pack_a(p, item, i, m, d, kc, a);
+        pack_b(p, item, j, n, d, kc, b);
+        k->block(m, n, kc, a, b, sums, ld, d > 0);
     }
     for (int64_t row = 0; p->depth == 0 && row < m; row++)
         memset(sums + row * ld * k->element, 0, (size_t)(n * k->element));

@@ -26,6 +26,12 @@ typedef void (*mm_save_fn)(const void *src, int64_t n, void *dst, int64_t stride
 typedef void (*mm_pack_fn)(const void *src, int64_t stride_w, int64_t stride_k, int64_t w,
                            int64_t kc, void *dst);
 
+/* Addresses of what comes next of a and b, and by how much they go on with each k: numbers, since they
+ * may lie beyond the operands, where they are asked for in vain. */
+typedef struct {
+    uintptr_t a, a_step, b, b_step;
+} mm_ahead;
+
 /* Kernels of one type of sums at one SIMD level. */
 typedef struct {
     int32_t rows, columns; /* of the block of sums held in registers: widths of the panels */
@@ -38,9 +44,10 @@ typedef struct {
     /* c (m, n), unit column stride: set to a@b, or that added to it. */
     void (*block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
                   int64_t ldc, int add);
-    /* The same of operands beyond the second cache: what comes next is asked for early. */
-    void (*far_block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
-                      int64_t ldc, int add);
+    /* The same of a part of operands that other blocks go on with: what comes next of them, and lies at
+     * next_a and next_b after this block, is asked for on the way. */
+    void (*shared_block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
+                         int64_t ldc, int add, const void *next_a, const void *next_b);
     /* The same for at least rows by columns of a and b as they lie, b with unit column stride, in one
      * block of k; NULL for complex. */
     void (*plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row, int64_t a_step,
@@ -123,7 +130,6 @@ typedef struct {
     int64_t pitch; /* of rows of sums, such that not all rows compete for one set of the cache */
     int64_t super_m, super_n; /* part of a product whose packed operands exist at a time */
     int64_t shared_a, shared_b, shared_bytes; /* scratch: once */
-    int32_t is_far;                           /* they fill more than the second cache */
     /* scratch, once a thread: panels or rows of a and of b, sums, sums of one block of k, rows of
      * out and bias in the type of the sums */
     int64_t slot_a, slot_b, slot_sums, slot_chain, slot_row, slot_bytes;

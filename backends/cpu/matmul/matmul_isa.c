@@ -219,12 +219,13 @@ static inline void mm_to_f16_run(const float *src, uint16_t *dst)
 
 #define MM_KERNELS(name, NAME)                                                                    \
     .rows = MM_ROWS, .dtype = NDP_##NAME, .pack_a = mm_pack_a_##name, .pack_b = mm_pack_b_##name, \
-    .block = mm_block_##name, .far_block = mm_far_block_##name, .combine = mm_combine_##name
+    .block = mm_block_##name, .shared_block = mm_shared_block_##name, .combine = mm_combine_##name
 /* Pairs of one stored type; all else is as with words of one element. */
-#define MM_PAIRS(name, NAME)                                                                    \
-    .rows = MM_ROWS, .dtype = NDP_U32, .reads = NDP_##NAME, .pack_a = mm_pack_a_pairs_##name,   \
-    .pack_b = mm_pack_b_pairs_##name, .block = mm_block_pairs, .far_block = mm_far_block_pairs, \
-    .combine = mm_combine_pairs, .element = 4, .parts = 1, .columns = MM_ACROSS * MM_BYTES / 4
+#define MM_PAIRS(name, NAME)                                                                      \
+    .rows = MM_ROWS, .dtype = NDP_U32, .reads = NDP_##NAME, .pack_a = mm_pack_a_pairs_##name,     \
+    .pack_b = mm_pack_b_pairs_##name, .block = mm_block_pairs,                                    \
+    .shared_block = mm_shared_block_pairs, .combine = mm_combine_pairs, .element = 4, .parts = 1, \
+    .columns = MM_ACROSS * MM_BYTES / 4
 #define MM_U32_LOADS                                                             \
     {                                                                            \
         MM_LOAD(i8, u32, I8), MM_LOAD(i16, u32, I16), MM_LOAD(i32, u32, I32),    \

@@ -10,7 +10,6 @@
 #define MM_SHORT_DEPTH 1024         /* bytes of columns of which a tile has many */
 #define MM_SHARE_FROM (4 << 20)   /* multiply-adds of a product whose packed operands are shared */
 #define MM_SHARE_BYTES (64 << 20) /* most memory for them */
-#define MM_FAR_FROM (3 << 20)     /* of which the second cache of a core holds no more */
 
 /* Kernels for sums of a's products stored in out's dtype, or NULL. */
 const mm_kernels *mm_kernels_for(int32_t dtype, int32_t out_dtype)
@@ -79,7 +78,9 @@ static void plan_tiles(mm_plan *p)
 {
     const int64_t wanted = cpu_team() > 4 ? 4 * cpu_team() : 16;
     const int64_t size = p->k->element;
-    int64_t tm = 960 / size, tn = 2048 / size;
+    /* Small products are one tile, as far as can be. */
+    const int is_small = p->m * p->n * p->depth <= 2 * MM_TASK_WORK;
+    int64_t tm = (is_small ? 960 : 480) / size, tn = 2048 / size;
     const int64_t step_m = 12, step_n = 128 / size;
     if (tm > p->m)
         tm = (p->m + step_m - 1) / step_m * step_m;
@@ -118,7 +119,6 @@ static void plan_shared(mm_plan *p)
     p->shared_b = mm_round_up(p->super_m, p->k->rows) * depth * size;
     p->shared_bytes = p->shared_b + mm_round_up(p->super_n, p->k->columns) * depth * size;
     p->shared_bytes = mm_round_up(p->shared_bytes, 64);
-    p->is_far = p->shared_bytes > MM_FAR_FROM;
 }
 
 /* Small products of one tile and one block of k, whose operands the kernels can read as they lie. */

@@ -215,8 +215,8 @@ static inline __attribute__((always_inline)) void mm_store_parts(float *to, int6
     _mm_storeu_ps(to + 12 * width, _mm512_extractf32x4_ps(v, 3));
 }
 /* Four lanes, stride apart, of 16 numbers of 32 bits side by side, to 16 lines of four, width apart. */
-static inline __attribute__((always_inline)) void mm_turn_wide(const void *src, int64_t stride,
-                                                               void *dst, int64_t width)
+static inline __attribute__((always_inline)) void mm_turn_wide_4(const void *src, int64_t stride,
+                                                                 void *dst, int64_t width)
 {
     const float *from = src;
     float *to = dst;
@@ -231,6 +231,30 @@ static inline __attribute__((always_inline)) void mm_turn_wide(const void *src, 
     mm_store_parts(to + 2 * width, width, _mm512_castpd_ps(_mm512_unpacklo_pd(ab2, cd2)));
     mm_store_parts(to + 3 * width, width, _mm512_castpd_ps(_mm512_unpackhi_pd(ab2, cd2)));
 }
-#define MM_TURN_WIDE mm_turn_wide
+/* The same of 8 numbers of 64 bits, to 8 lines. */
+static inline __attribute__((always_inline)) void mm_turn_wide_8(const void *src, int64_t stride,
+                                                                 void *dst, int64_t width)
+{
+    const double *from = src;
+    double *to = dst;
+    const __m512d a = _mm512_loadu_pd(from), b = _mm512_loadu_pd(from + stride),
+                  c = _mm512_loadu_pd(from + 2 * stride), d = _mm512_loadu_pd(from + 3 * stride);
+    const __m512d even[2] = {_mm512_unpacklo_pd(a, b), _mm512_unpacklo_pd(c, d)},
+                  odd[2] = {_mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d)};
+    /* Numbers 2i and 2i + 4 are the lower and the upper half of a vector. */
+    for (int i = 0; i < 2; i++) {
+        const __m512i pick = i ? _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15)
+                               : _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+        const __m512d e = _mm512_permutex2var_pd(even[0], pick, even[1]),
+                      o = _mm512_permutex2var_pd(odd[0], pick, odd[1]);
+        double *line = to + 2 * i * width;
+        _mm256_storeu_pd(line, _mm512_castpd512_pd256(e));
+        _mm256_storeu_pd(line + width, _mm512_castpd512_pd256(o));
+        _mm256_storeu_pd(line + 4 * width, _mm512_extractf64x4_pd(e, 1));
+        _mm256_storeu_pd(line + 5 * width, _mm512_extractf64x4_pd(o, 1));
+    }
+}
+/* The one for numbers of so many bytes. */
+#define MM_TURN_WIDE(size) ((size) == 4 ? mm_turn_wide_4 : mm_turn_wide_8)
 #endif
 #endif

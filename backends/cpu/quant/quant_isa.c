@@ -71,27 +71,37 @@ static void store(const float *in, int32_t dtype, int64_t n, void *out)
 
 /* ---- activations ---- */
 
-/* |x| of 32 elements at most; NaN where one is not finite. */
+/* |x| of 32 elements at most; NaN where one is not finite. Sizes are in the order of their bits. */
 static float largest(const float *x)
 {
-    float most = 0;
-    uint32_t bad = 0;
+    uint32_t bits[32], most = 0;
+    memcpy(bits, x, sizeof bits);
     for (int i = 0; i < 32; i++) {
-        const uint32_t bits = cpu_bits_of_f32(x[i]) & 0x7fffffffu;
-        const float size = cpu_f32_of_bits(bits);
-        bad |= bits >= 0x7f800000u;
+        const uint32_t size = bits[i] & 0x7fffffffu;
         most = size > most ? size : most;
     }
-    return bad ? cpu_f32_of_bits(0x7fc00000u) : most;
+    return cpu_f32_of_bits(most >= 0x7f800000u ? 0x7fc00000u : most);
 }
 
-/* Halves away from zero; 0 for NaN. Codes are at most 127. */
-static inline int8_t code_of(float v)
+typedef float eight_floats __attribute__((vector_size(32)));
+typedef int32_t eight_words __attribute__((vector_size(32)));
+
+/* 32 elements as whole numbers, halves away from zero; 0 for NaN. They are at most 127. Floats at least zero are compared
+ * by their bits, whose order is theirs; comparisons give -1 where they hold. */
+static void codes_of(const float *x, float inverse, int32_t *code)
 {
-    const float size = v < 0 ? -v : v, kept = size < 128 ? size : 0;
-    int whole = (int)kept;
-    whole += kept - (float)whole >= 0.5f;
-    return (int8_t)(v < 0 ? -whole : whole);
+    for (int i = 0; i < 32; i += 8) {
+        eight_floats v;
+        memcpy(&v, x + i, sizeof v);
+        v *= inverse;
+        const eight_words bits = (eight_words)v, size = bits & 0x7fffffff, minus = bits >> 31;
+        const eight_floats kept = (eight_floats)(size & (size < 0x43000000 /* 128 */));
+        const eight_words down = __builtin_convertvector(kept, eight_words);
+        const eight_floats rest = kept - __builtin_convertvector(down, eight_floats);
+        const eight_words whole = down - ((eight_words)rest >= 0x3f000000 /* a half */);
+        const eight_words with_sign = (whole ^ minus) - minus;
+        memcpy(code + i, &with_sign, sizeof with_sign);
+    }
 }
 
 /* Where codes of elements from `at` on, a multiple of 16, are in a row of a paired format. */
@@ -136,15 +146,17 @@ static void activate(const float *in, int64_t n, const quant_format *of, quant_m
     memset(x->code + last, 0, (size_t)(end - last));
     for (int64_t at = 0; at < n; at += 32) {
         const float scale = largest(in + at) / 127, inverse = scale > 0 ? 1 / scale : 0;
+        int32_t whole[32];
+        codes_of(in + at, inverse, whole);
         x->group_d[at / 32] = scale;
         for (int h = 0; h < 2; h++) {
             const int64_t from = at + 16 * h;
             int8_t *code = x->code + (of->paired ? paired_place(from) : from);
             int total = 0;
-            for (int l = 0; l < 16; l++) {
-                code[l] = code_of(in[from + l] * inverse);
-                total += code[l];
-            }
+            for (int l = 0; l < 16; l++)
+                code[l] = (int8_t)whole[16 * h + l];
+            for (int l = 0; l < 16; l++)
+                total += whole[16 * h + l];
             x->d[from / 16] = scale;
             x->sum[from / 16] = scale * (float)total;
             x->halves[from / 16] = (int16_t)total;

@@ -9,6 +9,7 @@
  *   FN(flush)(acc, s, cap)     into the state at s
  *   FN(begin)(s, cap)          the state at s before anything is folded into it
  *   FN(merge)                  as in cpu_reducer
+ * and ROWS_OF_LANES(values, x, n, is_asked) where something else adds whole rows up, in the same order,
  * and ANY_ORDER where neither the order of elements nor how many are folded between two flushes
  * changes a bit: flushes of floating extremes take longer than many rows do.
  * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
@@ -55,6 +56,12 @@ static void INNER(const cpu_fold *f, const void *src, int64_t n)
         FN(put)(&a, j, FN(zero)());
     for (; width == CPU_FEW && n >= CPU_FEW; n -= CPU_FEW, x += CPU_FEW)
         FN(lanes1)(&a, x, CPU_FEW);
+#ifdef ROWS_OF_LANES
+    if (width == CPU_LANES) {
+        const int64_t done = ROWS_OF_LANES(a.v, x, n, f->far == CPU_FAR_ASKED);
+        n -= done, x += done;
+    }
+#endif
     for (; n >= 4 * CPU_LANES && !f->far; n -= 4 * CPU_LANES, x += 4 * CPU_LANES)
         FN(lanes4)(&a, x, CPU_LANES, CPU_LANES);
     for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES) {

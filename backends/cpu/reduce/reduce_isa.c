@@ -3,6 +3,9 @@
  * and dtype. */
 #include <math.h>
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 #include "math/exp.h"
 #include "reduce/reduce.h"
 #include "math/vmath.h"
@@ -28,6 +31,30 @@ CPU_INLINE void ahead(const void *from, int nbytes)
         __builtin_prefetch((const char *)from + CPU_AHEAD_BYTES + i, 0, 2);
 }
 
+#if defined(__AVX512F__)
+/* Whole rows of CPU_LANES floats into lanes of double, which stay in registers: how many elements. Compilers
+ * load a vector of floats and take it apart by a shuffle, where half a vector can be loaded and widened. */
+static int64_t sum_rows(double *lanes, const float *x, int64_t n, int is_asked)
+{
+    __m512d v[CPU_LANES / 8];
+    const int64_t whole = n / CPU_LANES * CPU_LANES;
+    CPU_UNROLL_ROWS
+    for (int j = 0; j < CPU_LANES / 8; j++)
+        v[j] = _mm512_loadu_pd(lanes + 8 * j);
+    for (int64_t i = 0; i < whole; i += CPU_LANES) {
+        if (is_asked)
+            ahead(x + i, CPU_LANES * (int)sizeof *x);
+        CPU_UNROLL_ROWS
+        for (int j = 0; j < CPU_LANES / 8; j++)
+            v[j] = _mm512_add_pd(v[j], _mm512_cvtps_pd(_mm256_loadu_ps(x + i + 8 * j)));
+    }
+    CPU_UNROLL_ROWS
+    for (int j = 0; j < CPU_LANES / 8; j++)
+        _mm512_storeu_pd(lanes + 8 * j, v[j]);
+    return whole;
+}
+#define SUM_ROWS sum_rows
+#endif
 #define T float
 #define TNAME f32
 #define WIDE double
@@ -38,6 +65,7 @@ CPU_INLINE void ahead(const void *from, int nbytes)
 #define HAS_ARG 1
 #define KEY int32_t
 #include "reduce/type_tmpl.h"
+#undef SUM_ROWS
 
 #define T double
 #define TNAME f64

@@ -48,14 +48,23 @@ static conv_plan plan_of(const ndp_call *call, const ndp_dev *dev)
               ? q.grid->shape[0] * product(q.grid->shape + 2)
               : (q.kind == CONV_INPUT ? q.co : q.ci) * product(q.weight->shape + 2);
     q.part = q.k;
-    if (!cuda_conv_is_grouped(&q, call, dev) && !cuda_conv_is_short(&q, call, dev) &&
+    if (!cuda_conv_is_diagonal(&q, call, dev) && !cuda_conv_is_grouped(&q, call, dev) &&
+        !cuda_conv_is_short(&q, call, dev) && !cuda_conv_is_gathered(&q, call, dev) &&
         q.kind == CONV_WEIGHT && !q.few)
         plan_splits(&q, dev);
     return q;
 }
 
+/* By kernels of ours that no library is asked for before. */
+static int is_own(const conv_plan *q)
+{
+    return q->is_diagonal || q->grouped || q->is_short || q->is_gathered;
+}
+
 static uint64_t own_scratch(const conv_plan *q)
 {
+    if (q->is_gathered && q->kind != CONV_WEIGHT)
+        return cuda_conv_gathered_scratch(q);
     return q->splits > 1 ? (uint64_t)(q->splits * ndp_view_size(q->made)) *
                                (q->made->dtype == NDP_F64 ? 8 : 4)
                          : 0;
@@ -89,7 +98,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     conv_unfolded windows;
     cudnn_key key;
     uint64_t nbytes = 0;
-    if (ndp_view_size(q.made) == 0 || q.grouped || q.is_short)
+    if (ndp_view_size(q.made) == 0 || is_own(&q))
         return own;
     if (cuda_conv_pointwise(&product, dev, call, q.kind, q.image, q.weight, q.grid))
         nbytes = product.sums + product.work;
@@ -197,7 +206,8 @@ static int32_t need(const ndp_call *call, const room *r, uint64_t nbytes)
                             cuda_op_name(call->op));
 }
 
-/* By matrix products of cuBLASLt. *served 0: it has none that suits; 2: bias and epilogue are done. */
+/* By matrix products of cuBLASLt. *served 0: it has none that suits; -1: it refuses the one it has, and there may be
+ * scratch memory for our own kernels alone; 2: bias and epilogue are done. */
 static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                                cuda_convolving *p, const ndp_call *call, const room *r, int *served)
 {
@@ -227,17 +237,23 @@ static int32_t run_by_products(const cuda_kernel *k, ndp_stream *s, const conv_p
     } else {
         *served = 0;
     }
+    if (status == BLASLT_REFUSED) {
+        *served = -1;
+        return NDP_OK;
+    }
     return status == NDP_OK && sums ? add_up(k, s, q, p, r->at, images) : status;
 }
 
-/* By kernels of ours that no library is asked for before. */
 static int32_t run_own(const cuda_kernel *k, ndp_stream *s, const conv_plan *q, cuda_convolving *p,
                        const ndp_call *call, const room *r)
 {
     int32_t status = need(call, r, own_scratch(q));
     p->partial = r->at;
     if (status == NDP_OK)
-        status = q->grouped ? cuda_conv_grouped_run(k, s, q, p) : cuda_conv_short_run(k, s, q, p);
+        status = q->is_diagonal   ? cuda_conv_diagonal_run(k, s, q, p)
+                 : q->grouped     ? cuda_conv_grouped_run(k, s, q, p)
+                 : q->is_gathered ? cuda_conv_gathered_run(k, s, q, p)
+                                  : cuda_conv_short_run(k, s, q, p);
     return status == NDP_OK && q->kind == CONV_WEIGHT ? add_up(k, s, q, p, r->at, q->splits)
                                                       : status;
 }
@@ -256,16 +272,16 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (ndp_view_size(q.made) == 0)
         return NDP_OK;
     int32_t status = params_of(&p, &q, call);
-    if (status == NDP_OK && (q.grouped || q.is_short))
+    if (status == NDP_OK && is_own(&q))
         return run_own(k, s, &q, &p, call, &r);
     if (status == NDP_OK)
         status = run_by_products(k, s, &q, &p, call, &r, &served);
     if (status != NDP_OK || served == 2)
         return status;
-    if (!served && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
+    if (served == 0 && is_aligned(q.image) && is_aligned(q.weight) && is_aligned(q.grid) &&
         cudnn_takes(k->dev, &q, call, &key, &nbytes))
         status = cuda_cudnn_run(k->dev, s, &key, p.image, p.weight, p.grid, r.at, r.nbytes);
-    else if (!served)
+    else if (served <= 0)
         return q.few ? cuda_conv_few_run(k, s, &q, &p, c) : run_product(k, s, &q, &p, call);
     return status == NDP_OK && (q.bias || c->epilogue) ? cuda_conv_finish(k, s, &q, &p) : status;
 }
@@ -290,8 +306,16 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
             window_function(k, "conv", dtype,
                             like->op == NDP_OP_conv_weight ? "grouped_gradient" : "grouped_windows",
                             &k->function[CONV_GROUPED]);
+    if (status == NDP_OK && ndp_dtype_size(dtype) == 2)
+        status =
+            window_function(k, "conv", dtype, "diagonal_last", &k->function[CONV_DIAGONAL_LAST]);
+    if (status == NDP_OK && ndp_dtype_size(dtype) == 2)
+        status = window_function(k, "conv", dtype, "diagonal_planes",
+                                 &k->function[CONV_DIAGONAL_PLANES]);
     if (status == NDP_OK && dtype == NDP_F32)
         status = window_function(k, "conv", dtype, "short_gradient", &k->function[CONV_SHORT]);
+    if (status == NDP_OK && dtype == NDP_F32)
+        status = cuda_conv_gathered_make(k);
     if (status == NDP_OK && (dtype == NDP_F32 || dtype == NDP_F64))
         status = cuda_conv_unfolded_make(k, dtype);
     return status == NDP_OK ? cuda_conv_few_make(k, like->op, dtype) : status;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Convolutions and their gradients as products of matrices of which none is in memory: a block sums a
  * tile of the result, and takes what it needs from the operands as it goes. */
-#include "conv/grouped.cuh"
+#include "conv/diagonal.cuh"
+#include "conv/gathered.cuh"
 #include "conv/short.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
@@ -169,6 +170,29 @@ CONV_KERNEL(conv_weight, multiply<CONV_WEIGHT>)
 CONV_KERNEL(conv_splits, add_splits)
 CONV_KERNEL(grouped_windows, grouped_windows<T, C>)
 CONV_KERNEL(grouped_gradient, grouped_gradient<T, C>)
+/* As many blocks of a processor as their shared memory allows. */
+#define CONV_DIAGONAL_KERNEL(name, ...)                                              \
+    extern "C" __global__ void __launch_bounds__(CONV_THREADS, CONV_DIAGONAL_BLOCKS) \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                 \
+    {                                                                                \
+        __VA_ARGS__(p);                                                              \
+    }
+CONV_DIAGONAL_KERNEL(diagonal_last, diagonal_windows_by_cores<T, true>)
+CONV_DIAGONAL_KERNEL(diagonal_planes, diagonal_windows_by_cores<T, false>)
 /* Of f32 alone: others have better ways. */
 CONV_KERNEL(short_gradient,
             short_gradient<T, C, sizeof(T) == 4 ? CONV_SHORT_COLUMNS / SHORT_LANES : 1>)
+/* Of f32 alone, likewise. */
+#define CONV_GATHER_KERNEL(name, ...)                                                     \
+    extern "C" __global__ void __launch_bounds__(CONV_GATHER_THREADS, CONV_GATHER_BLOCKS) \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                      \
+    {                                                                                     \
+        if constexpr (CUDA_IS_F32)                                                        \
+            __VA_ARGS__(p);                                                               \
+    }
+enum { CUDA_IS_F32 = sizeof(T) == 4 };
+CONV_KERNEL(gathered_weights, gather_weights)
+CONV_GATHER_KERNEL(gathered_planes, gathered_windows<gather_planes>)
+CONV_GATHER_KERNEL(gathered_beside, gathered_windows<gather_beside>)
+CONV_GATHER_KERNEL(gathered_terms, gathered_gradient<gather_terms>)
+CONV_GATHER_KERNEL(gathered_terms_beside, gathered_gradient<gather_terms_beside>)

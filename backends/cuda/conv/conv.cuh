@@ -105,6 +105,31 @@ template <class C> WINDOW_FN C conv_activate(int32_t epilogue, C x)
     }
 }
 
+/* One copy of the code for kernels that finish many results at once, which would else not stay in the caches of
+ * instructions. */
+typedef struct {
+    float x[4];
+} conv_four;
+static __device__ __noinline__ conv_four conv_activate_apart(int32_t epilogue, conv_four v)
+{
+#pragma unroll 1
+    for (int k = 0; k < 4; k++) {
+        const float y = conv_activate(epilogue, v.x[0]);
+        v.x[0] = v.x[1];
+        v.x[1] = v.x[2];
+        v.x[2] = v.x[3];
+        v.x[3] = y;
+    }
+    return v;
+}
+WINDOW_FN void conv_activate_four(int32_t epilogue, float (&x)[4])
+{
+    const conv_four v = conv_activate_apart(epilogue, {{x[0], x[1], x[2], x[3]}});
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        x[k] = v.x[k];
+}
+
 /* Bias of the channel, and the epilogue. */
 template <class T, class C>
 WINDOW_FN C conv_finished(const cuda_convolving &p, C sum, int32_t channel)

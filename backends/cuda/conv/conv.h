@@ -15,6 +15,26 @@ enum {
 /* The weight's gradient of windows of few elements: channels of the grid of a block, and elements at most. */
 enum { CONV_SHORT_ROWS = 64, CONV_SHORT_COLUMNS = 160 };
 enum { CONV_MADE = 8 }; /* channels that a thread sums, of groups of some */
+enum {
+    CONV_PIECE = 16,
+    CONV_PIECES = 2,
+    CONV_DIAGONAL_BLOCKS = 4 /* of a processor */
+};                           /* channels that tensor cores take of groups at once; of a block */
+/* Products of f32 that gather elements as they go: a block's rows, columns and terms at once, how many pieces are
+ * under way, its shared memory with a table of places for two taps, and how results are written. */
+enum {
+    CONV_GATHER_ROWS = 64,
+    CONV_GATHER_COLUMNS = 128,
+    CONV_GATHER_DEPTH = 16,
+    CONV_GATHER_THREADS = 128,
+    CONV_GATHER_STAGES = 3,
+    CONV_GATHER_BLOCKS = 4, /* of a processor */
+    CONV_GATHER_BYTES =
+        (CONV_GATHER_STAGES * CONV_GATHER_DEPTH * (CONV_GATHER_ROWS + CONV_GATHER_COLUMNS + 8) +
+         2 * CONV_GATHER_COLUMNS) *
+        4
+};
+enum { CONV_WHOLE_PIXELS = 1, CONV_WHOLE_CHANNELS = 2 };
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 
 typedef struct {
@@ -34,6 +54,8 @@ typedef struct {
     /* Of groups: windows of a tile and elements kept for them (rows, columns), whether four channels of
      * image and grid are vectors, and tiles (down, across, of all images). */
     int32_t tile[2], kept[2], fours[2];
+    int32_t pieces,
+        columns; /* of channels that a block has for tensor cores; columns of elements among those kept */
     uint32_t tiles;
     cuda_divisor by_tiles[2], by_column;
     cuda_divisor by_channel; /* by channels of all groups */

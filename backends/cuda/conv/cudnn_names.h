@@ -57,6 +57,7 @@ enum {
     CUDNN_PACK_IDS = 1000,
     CUDNN_PACK_POINTERS = 1001,
     CUDNN_PACK_WORK = 1003,
+    CUDNN_ENGINE_NUMBER = 1301,
     CUDNN_ENGINE_NOTES = 1303
 };
 /* Notes about what an engine computes. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Which engine of cuDNN computes a convolution: the first that its heuristics name, that is
  * deterministic and sums as the definition does. None by Fourier's or Winograd's transforms is taken,
- * whose errors are those of larger sums, and none that narrows operands or sums. */
+ * whose errors are those of larger sums, by its notes or by what was measured, and none that narrows operands
+ * or sums. */
 #include <string.h>
 #include "conv/cudnn_names.h"
 
@@ -134,15 +135,34 @@ static int allows(const cudnn_key *k, int note)
              (exact && note == CUDNN_NOTE_NARROWED_OPERANDS));
 }
 
+/* Whether an engine was measured to be further off than its notes tell. */
+static int is_inexact(const cudnn_key *k, int64_t number)
+{
+    static const struct {
+        int32_t op;
+        int number;
+    } rows[] = {
+#define CUDNN_INEXACT(op, number, error) {NDP_OP_##op, number},
+#include "conv/cudnn_inexact.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (k->dtype == NDP_F32 && rows[i].op == k->op && rows[i].number == number)
+            return 1;
+    return 0;
+}
+
 static int is_allowed(const cudnn_plan *p, void *config)
 {
     int note[CUDNN_MOST_NOTES];
-    int64_t n = 0;
+    int64_t n = 0, number = 0;
     void *engine = NULL;
     if (cuda_cudnn.cudnnBackendCreateDescriptor(CUDNN_ENGINE, &engine) != 0)
         return 0;
     int good = cuda_cudnn.cudnnBackendGetAttribute(config, CUDNN_CONFIG_ENGINE, CUDNN_IS_DESCRIPTOR,
                                                    1, &n, &engine) == 0 &&
+               cuda_cudnn.cudnnBackendGetAttribute(engine, CUDNN_ENGINE_NUMBER, CUDNN_IS_INT64, 1,
+                                                   &n, &number) == 0 &&
+               !is_inexact(&p->key, number) &&
                cuda_cudnn.cudnnBackendGetAttribute(engine, CUDNN_ENGINE_NOTES, CUDNN_IS_NOTE,
                                                    CUDNN_MOST_NOTES, &n, note) == 0;
     for (int64_t i = 0; good && i < n; i++)

@@ -29,7 +29,14 @@ enum {
     CONV_RUNS = CONV_FOLD + 4,
     CONV_PAIRS,
     CONV_SPREAD,
-    CONV_SHORT
+    CONV_SHORT,
+    CONV_DIAGONAL_LAST,
+    CONV_DIAGONAL_PLANES,
+    CONV_GATHER_WEIGHTS,
+    CONV_GATHER_PLANES,
+    CONV_GATHER_BESIDE,
+    CONV_GATHER_TERMS,
+    CONV_GATHER_TERMS_BESIDE
 };
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
@@ -40,6 +47,8 @@ typedef struct {
     int64_t k, part;         /* terms of a sum; of a split */
     int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
     int32_t is_short;        /* the weight's gradient by a kernel for windows of few elements */
+    int32_t is_gathered;     /* by products of ours of f32 */
+    int32_t is_diagonal;     /* groups of some channels of 16 bits by tensor cores */
 } conv_plan;
 
 static inline int conv_has_two_axes(const conv_plan *q, const ndp_conv *c)
@@ -83,6 +92,23 @@ static inline int cuda_conv_is_narrow(const conv_plan *q)
 int cuda_conv_is_grouped(conv_plan *, const ndp_call *, const ndp_dev *);
 int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
                               cuda_convolving *);
+
+/* ---- diagonal.c: groups of some channels of 16 bits by tensor cores ---- */
+
+int cuda_conv_is_diagonal(conv_plan *, const ndp_call *, const ndp_dev *);
+int32_t cuda_conv_diagonal_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
+                               cuda_convolving *);
+
+/* ---- gathered.c: products of f32 that gather the image's elements as they go ---- */
+
+/* Whether they compute the call; sets the parts of the weight's gradient. */
+int cuda_conv_is_gathered(conv_plan *, const ndp_call *, const ndp_dev *);
+/* Finds the kernels. Inside cuda_enter(). */
+int32_t cuda_conv_gathered_make(cuda_kernel *);
+/* Bytes for the weights in the order that they are read in. */
+uint64_t cuda_conv_gathered_scratch(const conv_plan *);
+int32_t cuda_conv_gathered_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
+                               cuda_convolving *);
 
 /* ---- short.c: the weight's gradient of windows of few elements, in f32 ---- */
 

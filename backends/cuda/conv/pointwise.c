@@ -124,7 +124,8 @@ static int add_up(conv_pointwise *p, int64_t o, int64_t c, int64_t n, int64_t pl
     const int64_t size = ndp_dtype_size(p->key.dtype), wide = size == 8 ? 8 : 4;
     if (o * c * wide > plane * (o + c) * size)
         return 0;
-    p->sums = (uint64_t)(n * o * c * wide);
+    p->sums = ((uint64_t)(n * o * c * wide) + BLASLT_WORKSPACE_ALIGN - 1) / BLASLT_WORKSPACE_ALIGN *
+              BLASLT_WORKSPACE_ALIGN;
     p->key.out = size == 8 ? NDP_F64 : NDP_F32;
     p->key.line[OUT] = c;
     p->key.step[OUT] = o * c;

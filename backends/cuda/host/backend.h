@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "host/driver.h"
+#include "host/dtype_word.h"
 
 enum { CUDA_MAX_DEVICES = 64, CUDA_THREADS = 256 };
 

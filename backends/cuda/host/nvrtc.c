@@ -217,8 +217,7 @@ static int32_t compile_program(const job *j, nvrtc_program p, ndh_compiled *out)
                : cuda_error(NDP_ERR_MEMORY, "%s: NVRTC gave no code for %s", j->name, j->arch);
 }
 
-/* For debugging; what cannot be written is only logged. */
-static void dump(const job *j)
+void cuda_dump_source(const char *name, const char *kind, const char *source)
 {
     const char *folder = NULL;
     static atomic_uint number;
@@ -227,12 +226,12 @@ static void dump(const job *j)
                      "folder for the sources that are compiled at run time", &folder);
     if (!folder)
         return;
-    snprintf(path, sizeof path, "%s/%u-%.64s.cu", folder, atomic_fetch_add(&number, 1), j->name);
-    FILE *f = strchr(j->name, '/') ? NULL : fopen(path, "we");
-    int written = f && fputs(j->source, f) >= 0;
+    snprintf(path, sizeof path, "%s/%u-%.64s.%s", folder, atomic_fetch_add(&number, 1), name, kind);
+    FILE *f = strchr(name, '/') ? NULL : fopen(path, "we");
+    int written = f && fputs(source, f) >= 0;
     if ((f && fclose(f) != 0) || !written)
         cuda_host->log(cuda_host->ctx, NDP_LOG_WARN, "the source of %s is not written to %s: %s",
-                       j->name, path, strerror(errno));
+                       name, path, strerror(errno));
 }
 
 static int32_t compile_texts(const job *j, const char *const *text, ndh_compiled *out)
@@ -287,7 +286,7 @@ static int32_t compile(void *arg, ndh_compiled *out)
         return cuda_error(NDP_ERR_STATE, "%s was opened, %s was there before", is.version,
                           j->compiler);
     }
-    dump(j);
+    cuda_dump_source(j->name, "cu", j->source);
     status = compile_short(j, out);
     return status == NDP_OK ? status : compile_texts(j, j->headers->text, out);
 }

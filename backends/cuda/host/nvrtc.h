@@ -30,6 +30,9 @@ int32_t cuda_nvrtc_compile_with(const ndp_dev *dev, const char *name, const char
                                 const char *options, const cuda_nvrtc_headers *headers,
                                 cuda_nvrtc_code *out);
 void cuda_nvrtc_release(cuda_nvrtc_code *code);
+/* Into NDOCK_CUDA_DUMP_DIR, where that is set; kind: the file's last part. What cannot be written is
+ * only logged. */
+void cuda_dump_source(const char *name, const char *kind, const char *source);
 
 /* What of NVRTC is part of kernels' keys, and its file as it is. */
 typedef struct {

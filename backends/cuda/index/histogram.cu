@@ -72,7 +72,9 @@ template <class W> static __device__ __forceinline__ int64_t position(const edge
 {
     typedef typename arithmetic<W>::type R;
     if (e.scale > 0 && x == x) {
-        const R place = ((R)x - e.low) * e.scale + 1;
+        /* before its equals an edge, and what is counted so are integers among integers, has one
+         * edge less */
+        const R place = ((R)x - e.low) * e.scale + (R)e.right;
         int64_t at = place > 0 ? (place < (R)e.n ? (int64_t)place : e.n) : 0;
         if (fits(e, at, x))
             return at;

@@ -38,7 +38,8 @@ LIN_FN int lin_held_roots(lin_held<T, PARTS> &h, int first, int end)
 
 /* What lin_cholesky_of is for a warp, by panels of columns: one warp has a panel in registers, and
  * the block takes its products from the rest at once. `failed`: one place in shared memory. */
-template <int PARTS, class T> LIN_FN int lin_block_cholesky_of(int n, T *a, int pitch, int *failed)
+template <int PARTS, class T>
+LIN_FN int lin_block_cholesky_of(int n, const lin_folded<T> &a, int *failed)
 {
     constexpr int COUNT = lin_panel<T>::count;
     if (threadIdx.x == 0)
@@ -48,39 +49,45 @@ template <int PARTS, class T> LIN_FN int lin_block_cholesky_of(int n, T *a, int 
         const int end = first + COUNT < n ? first + COUNT : n;
         if (lin_warp() == 0) {
             lin_held<T, PARTS> h;
-            lin_held_load(h, first, end, n, a, pitch);
+            lin_held_load(h, first, end, n, a);
             const int at = lin_held_roots<0>(h, first, end);
-            lin_held_store(h, first, end, n, a, pitch);
+            lin_held_store(h, first, end, n, a);
             if (lin_lane() == 0)
                 *failed = at;
         }
         __syncthreads();
         if (*failed)
             return *failed;
-        lin_panel_subtract<PARTS>(first, end, n, n, a, pitch, [&](int k, int c) {
-            return lin_conj(a[(first + k) * pitch + c]);
-        });
+        lin_panel_subtract<PARTS, T>(first, end, n, n, a,
+                                     [&](int k, int c) { return lin_conj(a.at(first + k)[c]); });
         __syncthreads();
     }
     return 0;
 }
 
-template <class T> LIN_FN int lin_block_cholesky_item(const lin_small &p, int64_t item, char *room)
+/* The lower triangle alone, which is folded: a matrix takes half the room, and a multiprocessor has
+ * more of them. */
+template <int PARTS, class T>
+LIN_FN int lin_block_cholesky_item(const lin_small &p, int64_t item, char *room)
 {
-    const int n = p.m, pitch = LIN_PITCH(n);
-    T *a = lin_carve<T>(room, n * pitch);
+    const int n = p.m, pitch = LIN_PITCH(n + 1);
+    const lin_folded<T> a = {lin_carve<T>(room, (n + 1) / 2 * pitch), n, pitch};
     int *place = lin_carve<int>(room, 1);
-    lin_block_load(p.in[0], item, n, n, LIN_LOWER, false, a, pitch);
-    __syncthreads();
-    int failed = 0;
-    lin_by_parts(n, [&](auto parts) {
-        failed = lin_block_cholesky_of<decltype(parts)::count>(n, a, pitch, place);
+    T *to = lin_item<T>(p.out[0], item);
+    const T *from = lin_item<const T>(p.in[0], item);
+    lin_block_each(p.in[0], n, n, [&](int i, int j) {
+        if (i >= j)
+            a.at(j)[i] = from[i * p.in[0].row + j * p.in[0].column];
     });
+    __syncthreads();
+    const int failed = lin_block_cholesky_of<PARTS>(n, a, place);
     __syncthreads();
     if (failed)
         lin_block_fill(p.out[0], item, n, n, lin_nan<T>());
     else
-        lin_block_store(p.out[0], item, n, n, LIN_LOWER, a, pitch);
+        lin_block_each(p.out[0], n, n, [&](int i, int j) {
+            to[i * p.out[0].row + j * p.out[0].column] = i >= j ? a.at(j)[i] : lin_make<T>(0, 0);
+        });
     return failed;
 }
 

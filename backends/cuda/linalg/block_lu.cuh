@@ -91,9 +91,10 @@ template <int PARTS, class T>
 LIN_FN void lin_panel_lu(int first, int end, int m, T *a, int pitch, int *pivots, int *order)
 {
     lin_held<T, PARTS> h;
-    lin_held_load(h, first, end, m, a, pitch);
+    const lin_columns<T> columns = {a, pitch};
+    lin_held_load(h, first, end, m, columns);
     lin_held_steps<0>(h, first, end, m, pivots, order);
-    lin_held_store(h, first, end, m, a, pitch);
+    lin_held_store(h, first, end, m, columns);
 }
 
 /* The other columns, of n, change rows as a panel did; those after it become rows of u. */
@@ -141,13 +142,14 @@ LIN_FN void lin_block_lu_of(int m, int n, T *a, int pitch, int *pivots, int *ord
         __syncthreads();
         lin_panel_rows(first, end, n, a, pitch, pivots);
         __syncthreads();
-        lin_panel_subtract<PARTS>(first, end, m, n, a, pitch,
-                                  [&](int k, int c) { return a[c * pitch + first + k]; });
+        lin_panel_subtract<PARTS, T>(first, end, m, n, lin_columns<T>{a, pitch},
+                                     [&](int k, int c) { return a[c * pitch + first + k]; });
         __syncthreads();
     }
 }
 
-template <class T> LIN_FN int lin_block_lu_item(const lin_small &p, int64_t item, char *room)
+template <int PARTS, class T>
+LIN_FN int lin_block_lu_item(const lin_small &p, int64_t item, char *room)
 {
     const int m = p.m, n = p.n, pitch = LIN_PITCH(m), least = m < n ? m : n;
     T *a = lin_carve<T>(room, n * pitch);
@@ -156,9 +158,7 @@ template <class T> LIN_FN int lin_block_lu_item(const lin_small &p, int64_t item
     for (int i = (int)threadIdx.x; i < m; i += (int)blockDim.x)
         order[i] = i;
     __syncthreads();
-    lin_by_parts(m, [&](auto parts) {
-        lin_block_lu_of<decltype(parts)::count>(m, n, a, pitch, pivots, order);
-    });
+    lin_block_lu_of<PARTS>(m, n, a, pitch, pivots, order);
     lin_block_store(p.out[0], item, m, n, LIN_ALL, a, pitch);
     for (int i = (int)threadIdx.x; i < m; i += (int)blockDim.x) {
         if (i < least)

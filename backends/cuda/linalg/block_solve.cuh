@@ -160,7 +160,8 @@ LIN_FN void lin_order_of_pivots(const lin_side &s, int64_t item, int n, int *ord
     }
 }
 
-template <class T> LIN_FN int lin_block_solve_item(const lin_small &p, int64_t item, char *room)
+template <int PARTS, class T>
+LIN_FN int lin_block_solve_item(const lin_small &p, int64_t item, char *room)
 {
     const int n = p.m, pitch = LIN_PITCH(n);
     T *a = lin_carve<T>(room, n * pitch);
@@ -172,16 +173,13 @@ template <class T> LIN_FN int lin_block_solve_item(const lin_small &p, int64_t i
     else if (threadIdx.x == 0)
         lin_order_of_pivots(p.in[1], item, n, order);
     __syncthreads();
-    lin_by_parts(n, [&](auto parts) {
-        constexpr int PARTS = decltype(parts)::count;
-        if (!p.packed)
-            lin_block_lu_of<PARTS>(n, n, a, pitch, pivots, order);
-        lin_block_solve_factored<PARTS>(p, item, a, pitch, order);
-    });
+    if (!p.packed)
+        lin_block_lu_of<PARTS>(n, n, a, pitch, pivots, order);
+    lin_block_solve_factored<PARTS>(p, item, a, pitch, order);
     return lin_zero_of(n, a, pitch);
 }
 
-template <class T>
+template <int PARTS, class T>
 LIN_FN int lin_block_triangular_item(const lin_small &p, int64_t item, char *room)
 {
     const int n = p.m, pitch = LIN_PITCH(n);
@@ -191,12 +189,8 @@ LIN_FN int lin_block_triangular_item(const lin_small &p, int64_t item, char *roo
     __syncthreads();
     if (!t.unit)
         lin_block_divide(n, a, pitch, t.upper, false);
-    lin_by_parts(n, [&](auto parts) {
-        constexpr int PARTS = decltype(parts)::count;
-        lin_block_each_sides<PARTS, T>(p, p.in[1], item, NULL, NULL, [&](lin_sides<T, PARTS> &x) {
-            lin_warp_substitute(n, t, x);
-        });
-    });
+    lin_block_each_sides<PARTS, T>(p, p.in[1], item, NULL, NULL,
+                                   [&](lin_sides<T, PARTS> &x) { lin_warp_substitute(n, t, x); });
     return p.unit ? 0 : lin_zero_of(n, a, pitch);
 }
 

@@ -1,56 +1,142 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Singular values of a block's matrix, which is not wide, by rotations of its columns as in svd.cuh:
- * a warp has a pair of columns, and all pairs of a round are rotated between two barriers. */
+ * half a warp has a pair of columns in registers, and all pairs of a round are rotated between two
+ * barriers. v, which each round reads and writes as a, but only once, is in shared memory beside it,
+ * or, where that has no room for both, in scratch memory, which then is the second-level cache. */
 #ifndef NDOCK_CUDA_LINALG_BLOCK_SVD_CUH
 #define NDOCK_CUDA_LINALG_BLOCK_SVD_CUH
 #include "linalg/block.cuh"
 #include "linalg/svd.cuh"
 
-/* Whether columns p and q of a (m, n), and of v (n, n) if it is there, had to be rotated. */
-template <class T>
-LIN_FN bool lin_warp_svd_pair(int m, int n, int p, int q, T *a, int pitch, T *v, int pitch_v)
+enum {
+    LIN_PAIR_LANES = 16,   /* which have a pair of columns */
+    LIN_BLOCK_SWEEPS = 120 /* most of them; 128 rows that fall off by 10^-20 take 39 */
+};
+
+/* The sum of x over the lanes that have a pair, the same bits for each of them. */
+template <class T> LIN_FN T lin_pair_sum(T x)
 {
-    T *x = a + p * pitch, *y = a + q * pitch;
+    for (int apart = LIN_PAIR_LANES / 2; apart > 0; apart /= 2)
+        x = lin_plus(x, lin_shuffle_xor(x, apart));
+    return x;
+}
+
+/* What of a column its lanes have: row LIN_PAIR_LANES k + lane in at[k], and zero beyond the last. */
+template <class T, int EACH> struct lin_column_part {
+    T at[EACH];
+};
+template <class T, int EACH>
+LIN_FN void lin_part_load(lin_column_part<T, EACH> &x, int m, const T *from)
+{
+    LIN_UNROLL
+    for (int k = 0; k < EACH; k++) {
+        const int i = LIN_PAIR_LANES * k + (int)threadIdx.x % LIN_PAIR_LANES;
+        x.at[k] = i < m ? from[i] : lin_make<T>(0, 0);
+    }
+}
+template <class T, int EACH>
+LIN_FN void lin_part_store(const lin_column_part<T, EACH> &x, int m, T *to)
+{
+    LIN_UNROLL
+    for (int k = 0; k < EACH; k++) {
+        const int i = LIN_PAIR_LANES * k + (int)threadIdx.x % LIN_PAIR_LANES;
+        if (i < m)
+            to[i] = x.at[k];
+    }
+}
+template <class T, int EACH>
+LIN_FN void lin_part_rotate(const lin_rotation<T> &r, lin_column_part<T, EACH> &x,
+                            lin_column_part<T, EACH> &y)
+{
+    LIN_UNROLL
+    for (int k = 0; k < EACH; k++) { /* lin_rotate's formula, with fewer roundings */
+        const T p = x.at[k], q = y.at[k], down = lin_plus(lin_scaled(p, r.half), lin_conj(r.u), q),
+                up = lin_minus(lin_scaled(q, r.half), r.u, p);
+        x.at[k] = lin_minus_scaled(p, down, r.s);
+        y.at[k] = lin_minus_scaled(q, up, r.s);
+    }
+}
+
+/* Whether columns p and q of a, which its lanes have, are to be rotated; *r: how. All lanes of a warp
+ * take part. */
+template <class T, int EACH>
+LIN_FN bool lin_svd_pair(int m, const lin_column_part<T, EACH> &x,
+                         const lin_column_part<T, EACH> &y, lin_rotation<T> *r)
+{
     LIN_R app = 0, aqq = 0;
     T apq = lin_make<T>(0, 0);
-    for (int i = lin_lane(); i < m; i += 32) {
-        app += lin_square(x[i]);
-        aqq += lin_square(y[i]);
-        apq = lin_plus(apq, lin_conj(x[i]), y[i]);
+    LIN_UNROLL
+    for (int k = 0; k < EACH; k++) {
+        app = lin_plus_square(app, x.at[k]);
+        aqq = lin_plus_square(aqq, y.at[k]);
+        apq = lin_plus(apq, lin_conj(x.at[k]), y.at[k]);
     }
-    app = lin_warp_sum(app);
-    aqq = lin_warp_sum(aqq);
-    apq = lin_warp_sum(apq);
+    app = lin_pair_sum(app);
+    aqq = lin_pair_sum(aqq);
+    apq = lin_pair_sum(apq);
     const LIN_R size = lin_magnitude(apq), shorter = app < aqq ? app : aqq;
-    const LIN_R least = lin_root((LIN_R)m) * lin_limits<LIN_R>::eps * lin_root(app) * lin_root(aqq);
+    /* A quarter of what dgesvj takes for rows that are no fewer: u is as far from orthogonal as
+     * the columns are left, and within twice of what bidiagonal forms leave. */
+    const LIN_R units = lin_root((LIN_R)m) / 4;
+    const LIN_R least = (units > 2 ? units : 2) * lin_limits<LIN_R>::eps * lin_root(app * aqq);
     if (!(size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()))
         return false;
-    lin_rotation<T> r;
-    lin_rotation_of(app, aqq, apq, size, lin_wide_tangent(aqq - app, size), &r);
-    for (int i = lin_lane(); i < m; i += 32)
-        lin_rotate(r, false, &x[i], &y[i]);
-    for (int i = lin_lane(); i < n && v; i += 32)
-        lin_rotate(r, false, &v[p * pitch_v + i], &v[q * pitch_v + i]);
+    lin_rotation_of(app, aqq, apq, size, lin_wide_tangent(aqq - app, size), r);
     return true;
 }
 
-template <class T>
+/* Two columns of v. */
+template <int EACH, class T> LIN_FN void lin_svd_turn(int n, const lin_rotation<T> &r, T *p, T *q)
+{
+    lin_column_part<T, EACH> x, y;
+    lin_part_load(x, n, p);
+    lin_part_load(y, n, q);
+    lin_part_rotate(r, x, y);
+    lin_part_store(x, n, p);
+    lin_part_store(y, n, q);
+}
+
+/* A round on a (m, n), and on v (n, n) if it is there; m <= LIN_PAIR_LANES EACH. *moved becomes 1
+ * where columns were rotated. */
+template <int EACH, class T>
+LIN_FN void lin_block_svd_round(int m, int n, int round, T *a, int pitch, T *v, int pitch_v,
+                                int *moved)
+{
+    const int players = n + n % 2, pairs = players / 2, group = (int)threadIdx.x / LIN_PAIR_LANES;
+    const int groups = (int)blockDim.x / LIN_PAIR_LANES, others = 32 / LIN_PAIR_LANES - 1;
+    for (int k = group; k < ((pairs + others) & ~others); k += groups) {
+        int p = 0, q = n;
+        if (k < pairs)
+            lin_pairing(players, round, k, &p, &q);
+        const int have = q < n ? m : 0; /* rows of the pair, if there is one */
+        lin_column_part<T, EACH> x, y;
+        lin_part_load(x, have, a + p * pitch);
+        lin_part_load(y, have, a + q * pitch);
+        lin_rotation<T> r;
+        if (lin_svd_pair(m, x, y, &r)) {
+            lin_part_rotate(r, x, y);
+            lin_part_store(x, m, a + p * pitch);
+            lin_part_store(y, m, a + q * pitch);
+            if (v)
+                lin_svd_turn<EACH>(n, r, v + p * pitch_v, v + q * pitch_v);
+            *moved = 1;
+        }
+        __syncwarp();
+    }
+    __syncthreads();
+}
+
+/* Rounds in which every pair meets, until none has to be rotated; false: they do not come to an
+ * end. */
+template <int EACH, class T>
 LIN_FN bool lin_block_svd_of(int m, int n, T *a, int pitch, T *v, int pitch_v, int *moved)
 {
-    const int players = n + n % 2, pairs = players / 2;
-    for (int sweep = 0; sweep < LIN_SWEEPS; sweep++) {
+    for (int sweep = 0; sweep < LIN_BLOCK_SWEEPS; sweep++) {
         if (threadIdx.x == 0)
             *moved = 0;
         __syncthreads();
-        for (int round = 0; round < players - 1; round++) {
-            for (int k = lin_warp(); k < pairs; k += lin_warps()) {
-                int p, q;
-                lin_pairing(players, round, k, &p, &q);
-                if (q < n && lin_warp_svd_pair(m, n, p, q, a, pitch, v, pitch_v) && lin_lane() == 0)
-                    *moved = 1;
-            }
-            __syncthreads();
-        }
+        for (int round = 0; round < n + n % 2 - 1; round++)
+            lin_block_svd_round<EACH>(m, n, round, a, pitch, v, pitch_v, moved);
         const int again = *moved;
         __syncthreads();
         if (!again)
@@ -198,13 +284,24 @@ LIN_FN void lin_block_svd_store(const lin_small &p, int64_t item, const T *u, in
     });
 }
 
+/* Where v is, if it is asked for: in scratch memory, or what is next in shared memory. */
+template <class T>
+LIN_FN T *lin_block_svd_v(const lin_small &p, int64_t item, char *&room, int *pitch)
+{
+    *pitch = p.in[1].at ? (int)p.in[1].column : LIN_PITCH(p.n);
+    if (p.in[1].at)
+        return lin_item<T>(p.in[1], item);
+    return p.vectors ? lin_carve<T>(room, p.n * *pitch) : NULL;
+}
+
 template <class T> LIN_FN int lin_block_svd_item(const lin_small &p, int64_t item, char *room)
 {
     typedef LIN_R R;
     const int m = p.m, n = p.n, k = (int)p.k, thread = (int)threadIdx.x;
-    const int pitch = LIN_PITCH(m), pitch_v = LIN_PITCH(n), most = k > n ? k : n;
+    const int pitch = LIN_PITCH(m), most = k > n ? k : n;
+    int pitch_v;
     T *a = lin_carve<T>(room, most * pitch);
-    T *v = p.vectors ? lin_carve<T>(room, n * pitch_v) : NULL;
+    T *v = lin_block_svd_v<T>(p, item, room, &pitch_v);
     T *part = lin_carve<T>(room, LIN_BLOCK_ROWS);
     R *length = lin_carve<R>(room, LIN_BLOCK_ROWS), *line = lin_carve<R>(room, LIN_BLOCK_ROWS);
     int *order = lin_carve<int>(room, LIN_BLOCK_ROWS), *moved = lin_carve<int>(room, 1);
@@ -217,7 +314,10 @@ template <class T> LIN_FN int lin_block_svd_item(const lin_small &p, int64_t ite
     bool done = false;
     if (finite) {
         lin_block_svd_begin(m, n, power, a, pitch, v, pitch_v);
-        done = lin_block_svd_of(m, n, a, pitch, v, pitch_v, moved);
+        lin_by_parts(m, [&](auto parts) {
+            constexpr int EACH = 32 / LIN_PAIR_LANES * decltype(parts)::count;
+            done = lin_block_svd_of<EACH>(m, n, a, pitch, v, pitch_v, moved);
+        });
     }
     if (!done) {
         for (int i = thread; i < n; i += (int)blockDim.x)

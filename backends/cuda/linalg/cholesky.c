@@ -89,7 +89,8 @@ static int32_t run_shared(lin_job *j, lin_way way)
 lin_room lin_cholesky_room(const lin_job *j)
 {
     const int64_t n = j->call->in[0].shape[1];
-    return (lin_room){.elements = n * LIN_PITCH(n), .nbytes = 16};
+    const int64_t elements = lin_is_small(n, n) ? n * LIN_PITCH(n) : (n + 1) / 2 * LIN_PITCH(n + 1);
+    return (lin_room){.elements = elements, .nbytes = 16};
 }
 
 void lin_cholesky_work(lin_job *j, uint64_t *work)

@@ -11,7 +11,7 @@ enum {
     MOVE_VECTORS = LIN_F_OTHER,
     NORMALIZE = LIN_F_OTHER2,
     OF_8 = LIN_F_OTHER3,
-    OF_16 = LIN_F_BLOCK + 1
+    OF_16 = LIN_F_LAST
 };
 
 typedef struct {

@@ -53,9 +53,12 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                  {LIN_F_REPORT, "large", "lin_report"},
                                  {LIN_F_EXAMINE, "large", "lin_examine"},
                                  {LIN_F_OTHER, "large", cholesky ? "lin_excuse" : "lin_pivots"}};
+    const lin_function half = {LIN_F_BLOCK_HALF, "block",
+                               cholesky ? "lin_block_cholesky_half" : "lin_block_lu_half"};
     k->base.run = run;
     k->base.scratch = scratch;
-    return lin_find_all(k, like->in[0].dtype, (int)(sizeof list / sizeof *list), list);
+    int32_t status = lin_find_all(k, like->in[0].dtype, (int)(sizeof list / sizeof *list), list);
+    return status == NDP_OK && (cholesky || lu) ? lin_find(k, half, like->in[0].dtype) : status;
 }
 
 static uint64_t dtypes(int32_t op)

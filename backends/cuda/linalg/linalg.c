@@ -71,7 +71,7 @@ int32_t lin_find(cuda_kernel *k, lin_function f, int32_t dtype)
     snprintf(full, sizeof full, "%s_%s", f.name, suffixes[lin_type_of(dtype)]);
     const int32_t status =
         cuda_function(k->dev, cuda_module_of(f.file, dtype), full, &k->function[f.place]);
-    if (status != NDP_OK || f.place != LIN_F_BLOCK)
+    if (status != NDP_OK || (f.place != LIN_F_BLOCK && f.place != LIN_F_BLOCK_HALF))
         return status;
     return cuda_fail(cu.cuFuncSetAttribute(k->function[f.place],
                                            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -245,13 +245,14 @@ lin_way lin_way_of(const lin_job *j, int64_t rows, int64_t columns, lin_room roo
 int32_t lin_run_block(const lin_job *j, lin_small *p, lin_room room, CUdeviceptr info)
 {
     const int64_t need = bytes_of(j, room);
-    const uint32_t threads = p->m > LIN_BLOCK_ROWS / 2 || p->n > LIN_BLOCK_ROWS / 2
-                                 ? LIN_BLOCK_THREADS
-                                 : LIN_BLOCK_THREADS / 2;
+    const int large = p->m > LIN_BLOCK_ROWS / 2 || p->n > LIN_BLOCK_ROWS / 2;
+    const int32_t usual = large ? LIN_BLOCK_THREADS : LIN_BLOCK_THREADS / 2;
+    const CUfunction half = large ? NULL : j->k->function[LIN_F_BLOCK_HALF];
     p->info = info;
     p->count = j->count;
     p->nbytes = (int32_t)need;
-    return cuda_launch(j->k, j->k->function[LIN_F_BLOCK], j->stream, (uint32_t)j->count, threads,
+    return cuda_launch(j->k, half ? half : j->k->function[LIN_F_BLOCK], j->stream,
+                       (uint32_t)j->count, (uint32_t)(room.threads ? room.threads : usual),
                        (uint32_t)need, p);
 }
 

@@ -21,7 +21,9 @@ enum {
     LIN_F_OTHER, /* a class's own */
     LIN_F_OTHER2,
     LIN_F_OTHER3,
-    LIN_F_BLOCK
+    LIN_F_BLOCK,
+    LIN_F_BLOCK_HALF, /* the same for up to half as many rows and columns, if there is one */
+    LIN_F_LAST
 };
 
 typedef struct {
@@ -93,10 +95,10 @@ int32_t lin_report(const lin_job *j, int32_t check, int64_t n, int32_t iteration
 typedef enum { LIN_BY_WARP, LIN_BY_BLOCK, LIN_BY_LIBRARY } lin_way;
 /* Of a matrix and what is beside it: elements of the dtype, and bytes. Of warps' kernels: the place
  * of another one than LIN_F_SMALL, and how many matrices a warp has, with this room together, where
- * these are more than one. */
+ * these are more than one. Of blocks' kernels: how many threads, where not as many as most have. */
 typedef struct {
     int64_t elements, nbytes;
-    int32_t place, together;
+    int32_t place, together, threads;
 } lin_room;
 int lin_is_small(int64_t rows, int64_t columns);
 lin_way lin_way_of(const lin_job *j, int64_t rows, int64_t columns, lin_room room);

@@ -6,6 +6,27 @@
 #define NDOCK_CUDA_LINALG_PANEL_CUH
 #include "linalg/block.cuh"
 
+/* Where the columns of a matrix are in shared memory: at(j)[i] is the element of row i. least(j): the
+ * first row that column j has. */
+template <class T> struct lin_columns {
+    T *a;
+    int pitch;
+    __device__ __forceinline__ T *at(int j) const { return a + j * pitch; }
+    __device__ __forceinline__ int least(int) const { return 0; }
+};
+
+/* Columns of a lower triangle of n rows, which take half the room: the last column, of one element,
+ * is before the first one, the last but one before the second ... pitch: LIN_PITCH(n + 1). */
+template <class T> struct lin_folded {
+    T *a;
+    int n, pitch;
+    __device__ __forceinline__ T *at(int j) const
+    {
+        return 2 * j < n ? a + j * pitch + 1 : a + (n - 1 - j) * pitch - j;
+    }
+    __device__ __forceinline__ int least(int j) const { return j; }
+};
+
 /* Columns that are factored before the others are touched: what a warp has of them is in
  * registers. */
 template <class T> struct lin_panel {
@@ -29,36 +50,37 @@ template <int PARTS, class T> LIN_FN T lin_held_row(const lin_held<T, PARTS> &h,
 }
 
 /* Columns `first` to `end` of a (m, .), by a warp; what is beyond them is zero. */
-template <int PARTS, class T>
-LIN_FN void lin_held_load(lin_held<T, PARTS> &h, int first, int end, int m, const T *a, int pitch)
+template <int PARTS, class T, class COLUMNS>
+LIN_FN void lin_held_load(lin_held<T, PARTS> &h, int first, int end, int m, const COLUMNS &a)
 {
     LIN_UNROLL
     for (int k = 0; k < (lin_held<T, PARTS>::count); k++)
         LIN_UNROLL
     for (int q = 0; q < PARTS; q++) {
         const int i = 32 * q + lin_lane();
-        h.at[k][q] = i < m && first + k < end ? a[(first + k) * pitch + i] : lin_make<T>(0, 0);
+        const bool is_there = i >= a.least(first + k) && i < m && first + k < end;
+        h.at[k][q] = is_there ? a.at(first + k)[i] : lin_make<T>(0, 0);
     }
 }
 
 /* The same back, from row `first` on. */
-template <int PARTS, class T>
-LIN_FN void lin_held_store(const lin_held<T, PARTS> &h, int first, int end, int m, T *a, int pitch)
+template <int PARTS, class T, class COLUMNS>
+LIN_FN void lin_held_store(const lin_held<T, PARTS> &h, int first, int end, int m, const COLUMNS &a)
 {
     LIN_UNROLL
     for (int k = 0; k < (lin_held<T, PARTS>::count); k++)
         LIN_UNROLL
     for (int q = 0; q < PARTS; q++) {
         const int i = 32 * q + lin_lane();
-        if (i >= first && i < m && first + k < end)
-            a[(first + k) * pitch + i] = h.at[k][q];
+        if (i >= first && i >= a.least(first + k) && i < m && first + k < end)
+            a.at(first + k)[i] = h.at[k][q];
     }
 }
 
 /* From the columns from `end` on, rows from `end` on, the panel's products are subtracted, in the
  * order of its columns, column first + k times factor(k, c) from column c; a warp has some columns. */
-template <int PARTS, class T, class FACTOR>
-LIN_FN void lin_panel_subtract(int first, int end, int m, int n, T *a, int pitch, FACTOR factor)
+template <int PARTS, class T, class COLUMNS, class FACTOR>
+LIN_FN void lin_panel_subtract(int first, int end, int m, int n, const COLUMNS &a, FACTOR factor)
 {
     constexpr int COUNT = lin_panel<T>::count;
     T panel[COUNT][PARTS];
@@ -67,15 +89,15 @@ LIN_FN void lin_panel_subtract(int first, int end, int m, int n, T *a, int pitch
         LIN_UNROLL
     for (int q = 0; q < PARTS; q++) {
         const int i = 32 * q + lin_lane();
-        panel[k][q] =
-            i >= end && i < m && first + k < end ? a[(first + k) * pitch + i] : lin_make<T>(0, 0);
+        panel[k][q] = i >= end && i < m && first + k < end ? a.at(first + k)[i] : lin_make<T>(0, 0);
     }
     for (int c = end + lin_warp(); c < n; c += lin_warps()) {
-        T *column = a + c * pitch, e[PARTS];
+        T *column = a.at(c), e[PARTS];
+        const int least = a.least(c) > end ? a.least(c) : end;
         LIN_UNROLL
         for (int q = 0; q < PARTS; q++) {
             const int i = 32 * q + lin_lane();
-            e[q] = i >= end && i < m ? column[i] : lin_make<T>(0, 0);
+            e[q] = i >= least && i < m ? column[i] : lin_make<T>(0, 0);
         }
         LIN_UNROLL
         for (int k = 0; k < COUNT; k++) {
@@ -89,7 +111,7 @@ LIN_FN void lin_panel_subtract(int first, int end, int m, int n, T *a, int pitch
         LIN_UNROLL
         for (int q = 0; q < PARTS; q++) {
             const int i = 32 * q + lin_lane();
-            if (i >= end && i < m)
+            if (i >= least && i < m)
                 column[i] = e[q];
         }
     }

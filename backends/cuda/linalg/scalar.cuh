@@ -152,6 +152,14 @@ template <class R> LIN_FN R lin_length(R x, R y)
     {                                               \
         return lin_fma(-a, b, c);                   \
     }                                               \
+    LIN_FN R lin_minus_scaled(R c, R a, R s)        \
+    {                                               \
+        return lin_fma(-a, s, c);                   \
+    }                                               \
+    LIN_FN R lin_plus_square(R c, R a)              \
+    {                                               \
+        return lin_fma(a, a, c);                    \
+    }                                               \
     LIN_FN R lin_times(R a, R b)                    \
     {                                               \
         return a * b;                               \
@@ -224,6 +232,14 @@ template <class R> LIN_FN lin_pair<R> lin_minus(lin_pair<R> c, lin_pair<R> a, li
 {
     return {lin_fma(a.im, b.im, lin_fma(-a.re, b.re, c.re)),
             lin_fma(-a.im, b.re, lin_fma(-a.re, b.im, c.im))};
+}
+template <class R> LIN_FN lin_pair<R> lin_minus_scaled(lin_pair<R> c, lin_pair<R> a, R s)
+{
+    return {lin_fma(-a.re, s, c.re), lin_fma(-a.im, s, c.im)};
+}
+template <class R> LIN_FN R lin_plus_square(R c, lin_pair<R> a)
+{
+    return lin_fma(a.re, a.re, lin_fma(a.im, a.im, c));
 }
 template <class R> LIN_FN lin_pair<R> lin_times(lin_pair<R> a, lin_pair<R> b)
 {

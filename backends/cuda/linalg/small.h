@@ -11,8 +11,14 @@ enum {
     LIN_SMALL_WARPS = 4,  /* most warps of a block */
     LIN_SMALL_SHARED = 48 << 10,
     LIN_BLOCK_ROWS = 128, /* extents up to here are a block's, if it has room for them */
-    LIN_BLOCK_THREADS = 256
+    LIN_BLOCK_THREADS = 256,
+    LIN_SVD_THREADS = 1024 /* of a block whose matrix has singular values */
 };
+/* Blocks of matrices of up to half of LIN_BLOCK_ROWS that a multiprocessor is to have at once, by the
+ * bytes of their elements: as many as registers are there for. */
+#define LIN_HALF_BLOCKS(size) ((size) > 8 ? 2 : 4)
+/* Of them where registers are fewer than those of elements of `size` bytes. */
+#define LIN_SVD_THREADS_OF(size) ((size) > 8 ? LIN_SVD_THREADS / 2 : LIN_SVD_THREADS)
 
 /* Which elements are read or written; the others are zero. */
 enum { LIN_ALL, LIN_LOWER, LIN_UPPER };
@@ -38,7 +44,8 @@ enum { LIN_NOT_CONVERGED = -1, LIN_HAS_NAN = -2 };
  *   eigh        in a (m, m): the lower triangle, conjugated where conj is 1; out w, v. eigh8 and
  *               eigh16 are for as many rows, 32 / 8 or 32 / 16 matrices a warp
  *   svd         in a (m, n), m >= n, conjugated where conj is 1; out u (m, k), s, v (n, n); of u
- *               and v, the one numbered conj_out is conjugated when it is written */
+ *               and v, the one numbered conj_out is conjugated when it is written. in[1]: room for
+ *               v, column by column, where a block's shared memory has none, else at 0 */
 typedef struct {
     lin_side in[3], out[3];
     uint64_t info;

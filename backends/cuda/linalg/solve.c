@@ -293,6 +293,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     const lin_function list[] = {
         {LIN_F_SMALL, "small", triangular ? "lin_triangular" : "lin_solve"},
         {LIN_F_BLOCK, "block", triangular ? "lin_block_triangular" : "lin_block_solve"},
+        {LIN_F_BLOCK_HALF, "block",
+         triangular ? "lin_block_triangular_half" : "lin_block_solve_half"},
         {COLUMNS, "small", "lin_solve_columns"},
         {LIN_F_MOVE, "large", "lin_move"},
         {LIN_F_REPORT, "large", "lin_report"},

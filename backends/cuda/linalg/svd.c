@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger
  * ones in single precision are svd_double.c's. In double precision a block's shared memory has those
- * that fit (block_svd.cuh); others are decomposed by their polar factor (gesvdp), which is fastest but moves the values of some that are nearly singular,
+ * of up to LIN_BLOCK_ROWS rows that fit (block_svd.cuh); others are decomposed by their polar factor (gesvdp), which is fastest but moves the values of some that are nearly singular,
  * and says so; these, and smaller ones, by their bidiagonal form (gesvd): rotations (gesvdj) leave
  * vectors that are orthogonal to 45 units only at 65 rows. */
 #include "linalg/svd.h"
 
+enum { FEW = 2 }; /* matrices that a block each would leave most multiprocessors without work */
 /* The least extent from which on the polar factor is asked for. */
 static _Atomic int64_t polar_least = 256;
 
@@ -148,57 +149,94 @@ static int32_t run_large(lin_job *j)
 
 /* ---- in shared memory ---- */
 
-/* What a warp's or a block's matrix takes, with columns in place of rows beside it. */
-static lin_room room_of(const lin_job *j, const svd_plan *q, int64_t rows, int64_t nbytes)
-{
-    const int64_t most = q->k > q->n ? q->k : q->n, v = q->u ? q->n * LIN_PITCH(q->n) : 0;
-    return (lin_room){.elements = most * LIN_PITCH(q->m) + v + rows,
-                      .nbytes = nbytes + rows * (j->real + 4) + 8 * 16};
-}
-static lin_room warp_room(const lin_job *j, const svd_plan *q)
-{
-    return room_of(j, q, LIN_SMALL, LIN_SMALL / 2 * (24 + 4 * j->real + j->size));
-}
-static lin_room block_room(const lin_job *j, const svd_plan *q)
-{
-    return room_of(j, q, LIN_BLOCK_ROWS, LIN_BLOCK_ROWS * j->real);
-}
-
-static int32_t run_shared(lin_job *j, lin_way way)
-{
-    svd_plan q;
-    lin_svd_plan(j, &q);
-    lin_small p = {.in = {lin_svd_operand(j, &q)},
-                   .m = (int32_t)q.m,
-                   .n = (int32_t)q.n,
-                   .k = q.k,
-                   .conj = q.wide,
-                   .vectors = q.u != NULL,
-                   .conj_out = q.wide ? 0 : 2};
-    p.out[1] = lin_side_of(q.s);
-    if (q.u) {
-        p.out[0] = left_of(&q);
-        p.out[2] = right_of(&q);
-    }
-    const lin_room room = way == LIN_BY_BLOCK ? block_room(j, &q) : warp_room(j, &q);
-    const int32_t status = lin_run_shared(j, way, &p, room);
-    return status == NDP_OK ? lin_report(j, checks(j), q.n, 1) : status;
-}
-
-/* ---- the class ---- */
-
 static int is_single(int32_t dtype)
 {
     return dtype == NDP_F32 || dtype == NDP_C64;
 }
 
-static lin_way way_of(const lin_job *j)
+/* What a warp's or a block's matrix takes, with columns in place of rows beside it; v, if it is in
+ * shared memory. */
+static lin_room room_of(const lin_job *j, const svd_plan *q, int64_t v, int64_t rows,
+                        int64_t nbytes)
 {
-    svd_plan q;
-    lin_svd_plan(j, &q);
-    const lin_way way = lin_way_of(j, q.m, q.n, block_room(j, &q));
-    return way == LIN_BY_BLOCK && is_single(j->call->in[0].dtype) ? LIN_BY_LIBRARY : way;
+    const int64_t most = q->k > q->n ? q->k : q->n;
+    return (lin_room){.elements = most * LIN_PITCH(q->m) + v + rows,
+                      .nbytes = nbytes + rows * (j->real + 4) + 8 * 16};
 }
+static int64_t v_of(const svd_plan *q)
+{
+    return q->u ? q->n * LIN_PITCH(q->n) : 0;
+}
+static lin_room warp_room(const lin_job *j, const svd_plan *q)
+{
+    return room_of(j, q, v_of(q), LIN_SMALL, LIN_SMALL / 2 * (24 + 4 * j->real + j->size));
+}
+
+/* Half a warp has a pair of columns. */
+static lin_room block_room(const lin_job *j, const svd_plan *q, int64_t v)
+{
+    const int64_t pairs = (q->n + 1) / 2, wanted = (pairs + 1) / 2 * 32;
+    const int64_t most = LIN_SVD_THREADS_OF(j->size);
+    lin_room room = room_of(j, q, v, LIN_BLOCK_ROWS, LIN_BLOCK_ROWS * j->real);
+    room.threads = (int32_t)(wanted < 128 ? 128 : wanted < most ? wanted : most);
+    return room;
+}
+
+/* Columns of v that scratch memory has are so far apart: whole lines of memory. */
+static int64_t far_apart(const svd_plan *q)
+{
+    return (q->n + 15) / 16 * 16;
+}
+
+/* Which way; of matrices in shared memory what each takes of that, and the place of v, if that is
+ * in scratch memory. */
+typedef struct {
+    lin_way way;
+    lin_room room;
+    int32_t outside;
+    uint64_t v;
+} way_plan;
+
+/* Takes what of scratch memory a block wants. */
+static way_plan way_of(lin_job *j, const svd_plan *q)
+{
+    way_plan w = {.room = block_room(j, q, v_of(q))};
+    w.way = lin_way_of(j, q->m, q->n, w.room);
+    if (w.way == LIN_BY_WARP)
+        w.room = warp_room(j, q);
+    else if (is_single(j->call->in[0].dtype) || (j->count <= FEW && is_polar(q)))
+        w.way = LIN_BY_LIBRARY;
+    else if (w.way == LIN_BY_LIBRARY && q->u) {
+        w.room = block_room(j, q, 0);
+        w.way = lin_way_of(j, q->m, q->n, w.room);
+        w.outside = w.way == LIN_BY_BLOCK;
+    }
+    if (w.outside)
+        w.v = lin_take(j, j->count * q->n * far_apart(q) * j->size);
+    return w;
+}
+
+static int32_t run_shared(lin_job *j, const svd_plan *q, const way_plan *w)
+{
+    lin_small p = {.in = {lin_svd_operand(j, q)},
+                   .m = (int32_t)q->m,
+                   .n = (int32_t)q->n,
+                   .k = q->k,
+                   .conj = q->wide,
+                   .vectors = q->u != NULL,
+                   .conj_out = q->wide ? 0 : 2};
+    p.out[1] = lin_side_of(q->s);
+    if (q->u) {
+        p.out[0] = left_of(q);
+        p.out[2] = right_of(q);
+    }
+    if (w->outside)
+        p.in[1] = (lin_side){lin_at(j, w->v), q->n * far_apart(q), 1, far_apart(q)};
+    const int32_t status = lin_run_shared(j, w->way, &p, w->room);
+    return status == NDP_OK ? lin_report(j, checks(j), q->n, 1) : status;
+}
+
+/* ---- the class ---- */
 
 static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 {
@@ -206,7 +244,8 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     uint64_t work = 0;
     svd_plan p;
     lin_begin(&j, base, NULL, call);
-    if (way_of(&j) != LIN_BY_LIBRARY)
+    lin_svd_plan(&j, &p);
+    if (way_of(&j, &p).way != LIN_BY_LIBRARY)
         return j.total;
     if (is_single(call->in[0].dtype))
         return lin_svd_double_scratch(&j);
@@ -223,9 +262,11 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     lin_job j;
     lin_begin(&j, base, s, call);
-    const lin_way way = way_of(&j);
-    if (way != LIN_BY_LIBRARY)
-        return run_shared(&j, way);
+    svd_plan p;
+    lin_svd_plan(&j, &p);
+    const way_plan w = way_of(&j, &p);
+    if (w.way != LIN_BY_LIBRARY)
+        return run_shared(&j, &p, &w);
     return is_single(call->in[0].dtype) ? lin_svd_double_run(&j) : run_large(&j);
 }
 

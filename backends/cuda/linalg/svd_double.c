@@ -7,12 +7,7 @@
  * Veselic, SIAM Journal on Matrix Analysis and Applications 29, 2008). */
 #include "linalg/svd.h"
 
-enum {
-    REVERSE = LIN_F_OTHER,
-    ROOTS = LIN_F_OTHER2,
-    FLIP = LIN_F_OTHER3,
-    MOVE_OUT = LIN_F_BLOCK + 1
-};
+enum { REVERSE = LIN_F_OTHER, ROOTS = LIN_F_OTHER2, FLIP = LIN_F_OTHER3, MOVE_OUT = LIN_F_LAST };
 
 typedef struct {
     svd_plan p; /* matrix: a, and then r; right: v in the order of the values */

@@ -22,7 +22,7 @@ typedef struct plan {
     struct plan *next;
     uint64_t hash;
     blaslt_key key;
-    int served;
+    int served, told; /* told: that it was refused when it ran */
     cublasLtMatmulDesc_t product;
     cublasLtMatrixLayout_t a, b, out; /* the library's A and B */
     cublasLtMatmulAlgo_t algo;
@@ -444,6 +444,17 @@ static cublasStatus_t queue(struct cuda_blaslt *lt, plan *p, CUstream stream,
                                  (cudaStream_t)stream);
 }
 
+/* What it chose an algorithm for the library refuses. */
+static void tell_refused(const ndp_dev *dev, const blaslt_key *k)
+{
+    cuda_host->log(
+        cuda_host->ctx, NDP_LOG_WARN,
+        "cuBLASLt on cuda:%u refuses a product of %lld x %lld x %lld, batch %lld, dtype %d, "
+        "for which it has an algorithm; ndock's own kernels compute it",
+        dev->index, (long long)k->m, (long long)k->k, (long long)k->n, (long long)k->batch,
+        (int)k->dtype);
+}
+
 int32_t cuda_blaslt_run(ndp_dev *dev, ndp_stream *s, const blaslt_key *key,
                         const blaslt_operands *x)
 {
@@ -458,10 +469,16 @@ int32_t cuda_blaslt_run(ndp_dev *dev, ndp_stream *s, const blaslt_key *key,
     plan *p = plan_for(dev, lt, key);
     cublasStatus_t r =
         p && p->served ? queue(lt, p, cuda_stream(dev, s), x) : CUBLAS_STATUS_NOT_SUPPORTED;
+    const int refused = r == CUBLAS_STATUS_NOT_SUPPORTED, tell = refused && p && !p->told;
+    if (tell)
+        p->told = 1; /* once a plan */
     pthread_mutex_unlock(&lt->lock);
     cuda_leave(&scope);
-    return r == CUBLAS_STATUS_SUCCESS
-               ? NDP_OK
+    if (tell)
+        tell_refused(dev, key);
+    return r == CUBLAS_STATUS_SUCCESS ? NDP_OK
+           : refused
+               ? BLASLT_REFUSED
                : cuda_host->error(cuda_host->ctx, NDP_ERR_INTERNAL, (int64_t)r,
                                   "cuBLASLt on cuda:%u: %s for a product of %lld x %lld x %lld, "
                                   "batch %lld, dtype %d",

@@ -31,11 +31,16 @@ void cuda_blaslt_close(ndp_dev *);
 int cuda_blaslt_serves(ndp_dev *, const blaslt_key *, uint64_t *workspace);
 /* The bits of mode that count for products in the dtype. */
 uint32_t cuda_blaslt_mode(const ndp_dev *, int32_t dtype, uint32_t mode);
-/* out = epilogue(alpha * a@b [* scales] + beta * out [+ bias]). */
+/* out = epilogue(alpha * a@b [* scales] + beta * out [+ bias]). The workspace begins at a multiple of
+ * BLASLT_WORKSPACE_ALIGN bytes, scales at one of BLASLT_SCALE_ALIGN. */
+enum { BLASLT_WORKSPACE_ALIGN = 256, BLASLT_SCALE_ALIGN = 16 };
 typedef struct {
     CUdeviceptr a, b, out, bias, workspace, scale[2]; /* scales of a, b */
     double alpha, beta;
 } blaslt_operands;
+/* BLASLT_REFUSED, which is no status of ours: the library refuses the operands though it serves the problem.
+ * Nothing was queued, and the caller has another way. */
+enum { BLASLT_REFUSED = -1 };
 int32_t cuda_blaslt_run(ndp_dev *, ndp_stream *, const blaslt_key *, const blaslt_operands *);
 
 #endif

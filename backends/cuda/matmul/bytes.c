@@ -59,9 +59,12 @@ static void take_lines(mm_plan *plan, int i, int64_t lines, int64_t given)
     plan->key.step[i] = x->batch;
 }
 
-/* How the library is told of the scales, or BLASLT_PLAIN where it cannot be. */
+/* How the library is told of the scales, or BLASLT_PLAIN where it cannot be: it refuses those that do not begin at
+ * whole lines when the product is run, though it chose an algorithm. */
 static int32_t scales_of(const mm_params *p)
 {
+    if ((p->scale_a.at | p->scale_b.at) % BLASLT_SCALE_ALIGN != 0)
+        return BLASLT_PLAIN;
     const int one_a = p->m == 1 || p->scale_a.row == 0, one_b = p->n == 1 || p->scale_b.column == 0;
     if (one_a && one_b)
         return BLASLT_SCALED;

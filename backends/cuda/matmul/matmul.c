@@ -99,13 +99,29 @@ static int32_t run_step(const cuda_kernel *k, ndp_stream *s, mm_plan *plan, int6
     return run_tiles(k, s, p);
 }
 
+/* Where the library refuses the first step, the own kernel computes all. */
+static int32_t run_steps(const cuda_kernel *k, ndp_stream *s, mm_plan *plan, const ndp_call *call)
+{
+    const CUdeviceptr scratch = plan->scratch ? cuda_ptr(&call->scratch) : 0;
+    int64_t steps = 1;
+    int32_t status = NDP_OK;
+    for (int d = 0; d < plan->n_outer; d++)
+        steps *= plan->outer[d];
+    for (int64_t step = 0; step < steps && status == NDP_OK; step++) {
+        status = run_step(k, s, plan, step, scratch);
+        if (status == BLASLT_REFUSED && step > 0)
+            return cuda_error(NDP_ERR_INTERNAL,
+                              "cuBLASLt refuses product %lld of %lld, and not those before it",
+                              (long long)step + 1, (long long)steps);
+    }
+    return status;
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
     const ndp_matmul *given = call->params;
     mm_plan plan;
-    int64_t steps = 1;
-    int32_t status = NDP_OK;
     mm_plan_call(&plan, k->dev, call);
     if (mm_is_empty(&plan))
         return NDP_OK;
@@ -115,12 +131,11 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (plan.scratch &&
         (!call->scratch.mem || ndp_view_size(&call->scratch) < (int64_t)plan.scratch))
         return cuda_error(NDP_ERR_INTERNAL, "matmul was called without its scratch memory");
-    CUdeviceptr scratch = plan.scratch ? cuda_ptr(&call->scratch) : 0;
-    for (int d = 0; d < plan.n_outer; d++)
-        steps *= plan.outer[d];
-    for (int64_t step = 0; step < steps && status == NDP_OK; step++)
-        status = run_step(k, s, &plan, step, scratch);
-    return status;
+    const int32_t status = run_steps(k, s, &plan, call);
+    if (status != BLASLT_REFUSED)
+        return status;
+    mm_plan_own(&plan, call);
+    return run_steps(k, s, &plan, call);
 }
 
 static uint64_t scratch_bytes(const ndp_kernel *base, const ndp_call *call)

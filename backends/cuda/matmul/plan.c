@@ -366,6 +366,11 @@ static void plan_problem(mm_plan *plan, const ndp_call *call)
     fold_batch(p);
 }
 
+void mm_plan_own(mm_plan *plan, const ndp_call *call)
+{
+    plan_problem(plan, call);
+}
+
 /* What does not come about is planned anew from the beginning. */
 void mm_plan_call(mm_plan *plan, ndp_dev *dev, const ndp_call *call)
 {

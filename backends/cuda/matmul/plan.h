@@ -28,6 +28,8 @@ typedef struct {
 } mm_plan;
 
 void mm_plan_call(mm_plan *p, ndp_dev *dev, const ndp_call *call);
+/* By our own kernel, which needs no scratch memory. */
+void mm_plan_own(mm_plan *p, const ndp_call *call);
 
 /* ---- plan.c, for bytes.c ---- */
 enum { MM_ALIGN = 256 }; /* of pieces of scratch memory */

@@ -13,11 +13,6 @@ static const char *dtype_name(int32_t dtype)
     return dtype == NDP_F16 ? "f16" : dtype == NDP_BF16 ? "bf16" : dtype == NDP_F32 ? "f32" : "f64";
 }
 
-static const char *upper_name(int32_t dtype)
-{
-    return dtype == NDP_F16 ? "F16" : dtype == NDP_BF16 ? "BF16" : dtype == NDP_F32 ? "F32" : "F64";
-}
-
 static attention_view view_of(const ndp_view *v)
 {
     attention_view r = {.at = cuda_ptr(v)};
@@ -206,7 +201,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     }
     if (status != NDP_OK || !gradient)
         return status;
-    snprintf(name, sizeof name, "attention_delta_%s", upper_name(dtype));
+    snprintf(name, sizeof name, "attention_delta_%s", cuda_dtype_word(dtype));
     return cuda_function(k->dev, cuda_module_of("attention_delta", dtype), name,
                          &k->function[ATTENTION_DELTA]);
 }

@@ -15,6 +15,9 @@ enum { ATTENTION_BLOCK = 64, ATTENTION_COLUMNS = 64, ATTENTION_THREADS = 256 };
 enum { FLASH_THREADS = 128, FLASH_WARPS = 4, FLASH_KEYS = 64, FLASH_WIDEST = 256 };
 /* Rows of the other side that gradients take at a time, and the widest heads that they serve. */
 enum { FLASH_GRAD_STEP = 32, FLASH_GRAD_WIDEST = 128 };
+/* Tiles whose queries there is room for, where a block takes one after another: the next one's are copied early. Of 128
+ * columns and 4,096 keys that took 2 % longer than a block for each tile; of 256 there is no room. */
+#define FLASH_WIDE_PLACES(columns) ((columns) > 96 ? 1 : 2)
 /* Queries of a block whose warps share out the keys. */
 enum { FLASH_SPREAD_ROWS = 16 };
 /* Threads of a block that joins the parts of a row, and groups of them that share out the parts. */
@@ -41,7 +44,7 @@ typedef struct {
      * i*pack + head. The keys are cut in `splits` of keys_each, which leave their parts of results
      * behind: (part, b, h, i, column), then their logsumexp (part, b, h, i). */
     int32_t pack, whole; /* whole: rows are taken 16 bytes at a time */
-    int32_t rows, row_blocks, splits, parts, keys_each, zero;
+    int32_t rows, row_blocks, splits, parts, keys_each, blocks; /* blocks: of all rows and splits */
     uint64_t part, part_lse;
     /* Of gradients: the result, whose products with g make delta, here in C order; whether rows of
      * both are taken 16 bytes at a time. Sums of gradients of queries, tile by tile, and whose turn

@@ -152,10 +152,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int32_t dtype = like->in[0].dtype;
-    const char *const type = dtype == NDP_F16    ? "F16"
-                             : dtype == NDP_BF16 ? "BF16"
-                             : dtype == NDP_F32  ? "F32"
-                                                 : "F64";
+    const char *const type = cuda_dtype_word(dtype);
     int32_t status = NDP_OK;
     k->base.run = run;
     for (int way = 0; way < WAYS && status == NDP_OK; way++) {

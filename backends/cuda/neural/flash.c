@@ -70,9 +70,9 @@ static uint32_t grad_shared_of(int width, int keys)
 static uint32_t wide_shared_of(int i)
 {
     const int slabs = (widths[i] + 63) / 64, stages = wide_shapes[i].stages;
-    return (uint32_t)(slabs * (64 * wide_shapes[i].groups + 2 * stages * wide_shapes[i].keys) *
-                          128 +
-                      1024 + 32 * stages);
+    const int queries = FLASH_WIDE_PLACES(widths[i]) * 64 * wide_shapes[i].groups;
+    return (uint32_t)(slabs * (queries + 2 * stages * wide_shapes[i].keys) * 128 + 1024 +
+                      32 * stages);
 }
 
 /* Keys and values, two steps of queries and gradients with their sums, slopes of two steps, a part of
@@ -271,16 +271,19 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
     p->rows = (int32_t)rows;
     p->row_blocks =
         (int32_t)steps_of(rows, wide ? 64 * wide_shapes[i].groups : rows_of(widths[i], spread));
-    const int64_t blocks = p->heads / pack * p->batch * p->row_blocks;
+    const int64_t blocks = p->heads / pack * p->batch * p->row_blocks,
+                  tiles = blocks * split(k, p, blocks, wide ? wide_shapes[i].keys : FLASH_KEYS);
     *plan = (flash_plan){.function = function,
                          .threads = wide ? 128 * (wide_shapes[i].groups + 1) : FLASH_THREADS,
-                         .blocks =
-                             blocks * split(k, p, blocks, wide ? wide_shapes[i].keys : FLASH_KEYS),
+                         .blocks = wide && FLASH_WIDE_PLACES(widths[i]) > 1
+                                       ? least_of(tiles, k->dev->sm_count)
+                                       : tiles,
                          .shared = wide ? wide_shared_of(i) : shared_of(widths[i], spread)};
+    p->blocks = (int32_t)tiles;
     p->parts = p->splits * (spread ? FLASH_WARPS : 1);
     if (p->parts > 1)
         plan->scratch = (uint64_t)(p->parts * p->batch * p->heads * p->m * (p->e + 1)) * 4;
-    return plan->blocks <= INT32_MAX;
+    return tiles <= INT32_MAX / 2; /* numbers of tiles that are not there pass them by little */
 }
 
 /* Heads whose blocks begin together, of so many bytes that its blocks share. */

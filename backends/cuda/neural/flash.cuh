@@ -35,7 +35,8 @@ struct flash : flash_rows<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
     mma_address queries, stages;
     tile_left<T, D, M, HELD> left;
 
-    __device__ __forceinline__ explicit flash(const attention_params &params) : base(params, ROWS)
+    __device__ __forceinline__ explicit flash(const attention_params &params)
+        : base(params, (int)blockIdx.x, ROWS)
     {
         MMA_SHARED(memory);
         queries = mma_address_of(memory);

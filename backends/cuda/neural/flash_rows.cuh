@@ -20,14 +20,15 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     bool scaled; /* they are first, because something is added, or c is no good multiplier */
     float y[M][D / 8][4], top[M][2], sum[M][2];
 
-    /* Of a block of `rows` rows; the caller sets `own`, and `part` where it is not `split`. */
-    __device__ __forceinline__ flash_rows(const attention_params &params, int rows) : p(params)
+    /* Of the block number `block`, of `rows` rows; the caller sets `own`, and `part` where it is not `split`. */
+    __device__ __forceinline__ flash_rows(const attention_params &params, int block, int rows)
+        : p(params)
     {
         const int groups = (int)p.heads / p.pack;
-        const attention_place place(p, (int)blockIdx.x / p.splits, (int)p.batch * groups);
+        const attention_place place(p, block / p.splits, (int)p.batch * groups);
         warp = (int)threadIdx.x / 32;
         lane = (int)threadIdx.x % 32;
-        split = (int)blockIdx.x % p.splits;
+        split = block % p.splits;
         part = split;
         first = (p.row_blocks - 1 - place.at) * rows; /* the longest first */
         own = first;

@@ -18,7 +18,7 @@ enum {
  * the end. */
 static uint32_t shared_bytes(void)
 {
-    return (2 + 2 * 2) * ROWS * COLUMNS * 2 + ROWS * ROWS * 6 + 2 * 2 * ROWS * 4 + 1024 + 64;
+    return (2 + 2 * 2) * ROWS * COLUMNS * 2 + ROWS * ROWS * 6 + 2 * 2 * ROWS * 4 + 1024 + 128;
 }
 
 int32_t flash_split_make(cuda_kernel *k, int32_t dtype)

@@ -9,7 +9,7 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_element;
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, PLAIN) \
-    flash_wide<flash_wide_element, D, GROUPS, KEYS, STAGES, PLAIN>(p).run()
+    flash_wide_tiles<flash_wide<flash_wide_element, D, GROUPS, KEYS, STAGES, PLAIN>>::run(p)
 #else
 #define FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, PLAIN)
 #endif

@@ -4,7 +4,10 @@
  * steps ahead. A warpgroup has the scores of a step made while it weighs those of the step before,
  * and warpgroups take turns, so that one weighs while another multiplies (Shah et al., arXiv
  * 2407.08608). Gates tell who may read or write a stage of shared memory; copies open theirs when
- * they are there, so that no warpgroup waits for what another one has yet to do. */
+ * they are there, so that no warpgroup waits for what another one has yet to do.
+ *
+ * A block of threads takes one tile of queries after another. Stages and gates go on from tile to tile, so that
+ * operands of the next tile are copied while the last steps of a tile are computed and results are written. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_CUH
 #define NDOCK_CUDA_FLASH_WIDE_CUH
 #include "neural/flash_rows.cuh"
@@ -14,11 +17,14 @@
 template <class T, int D, int GROUPS, int KEYS, int STAGES, bool PLAIN>
 struct flash_wide : flash_rows<T, D, 1, KEYS> {
     enum {
+        GROUP_COUNT = GROUPS,
         ROWS = 64 * GROUPS,
         SLABS = (D + WGMMA_COLUMNS - 1) / WGMMA_COLUMNS,
         QUERY_SLAB = ROWS * WGMMA_ROW,
         SLAB = KEYS * WGMMA_ROW,
-        STAGE = SLABS * SLAB /* bytes of keys, or values */
+        STAGE = SLABS * SLAB,          /* bytes of keys, or values */
+        PLACES = FLASH_WIDE_PLACES(D), /* for queries of tiles */
+        QUERIES = SLABS * QUERY_SLAB
     };
     /* Gates, of which each stage has one. */
     enum { KEYS_FULL, VALUES_FULL = STAGES, KEYS_FREE = 2 * STAGES, VALUES_FREE = 3 * STAGES };
@@ -33,15 +39,19 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     typename base::scores x = {};
     uint32_t weight[KEYS / 16][4]; /* as left operands */
     mma_address queries, stages, gates;
-    int group, steps, mine; /* steps of the block; those after which the group's rows see nothing */
+    int group, steps, mine; /* steps of the tile; those after which the group's rows see nothing */
     int clear;              /* all rows of the group see the keys below */
+    int past;               /* steps of the block's tiles before */
 
-    __device__ __forceinline__ explicit flash_wide(const attention_params &params)
-        : base(params, ROWS)
+    /* Of a tile, the block's number `turn`, before which the block took so many steps. */
+    __device__ __forceinline__ flash_wide(const attention_params &params, int tile, int turn,
+                                          int steps_before)
+        : base(params, tile, ROWS), past(steps_before)
     {
         MMA_SHARED(memory);
-        queries = wide_begin(mma_address_of(memory));
-        stages = queries + SLABS * QUERY_SLAB;
+        const mma_address begin = wide_begin(mma_address_of(memory));
+        queries = begin + (mma_address)(turn % PLACES * QUERIES);
+        stages = begin + PLACES * QUERIES;
         gates = stages + 2 * STAGES * STAGE;
         group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
         steps = steps_to(base::to);
@@ -55,12 +65,12 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     }
     __device__ __forceinline__ mma_address gate(int which, int step) const
     {
-        return gates + (mma_address)((which + step % STAGES) * 8);
+        return gates + (mma_address)((which + (past + step) % STAGES) * 8);
     }
-    __device__ __forceinline__ static int parity(int step) { return step / STAGES & 1; }
+    __device__ __forceinline__ int parity(int step) const { return (past + step) / STAGES & 1; }
     __device__ __forceinline__ mma_address stage(int step, int values) const
     {
-        return stages + (mma_address)((step % STAGES * 2 + values) * STAGE);
+        return stages + (mma_address)(((past + step) % STAGES * 2 + values) * STAGE);
     }
     __device__ __forceinline__ void set_gates() const
     {
@@ -85,18 +95,27 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     __device__ __forceinline__ void copy_step(int values, int step,
                                               const tile_source<T> &rows) const
     {
-        if (step >= STAGES)
+        if (past + step >= STAGES)
             wgmma_gate_wait(gate(values ? VALUES_FREE : KEYS_FREE, step), parity(step - STAGES));
         wide_fetch<KEYS, D>(stage(step, values), rows, from + step * KEYS, p.n,
                             (int)threadIdx.x - GROUPS * WGMMA_THREADS);
         announce(values ? VALUES_FULL : KEYS_FULL, step);
     }
+    /* The place of the queries is free when the keys of the step before `end`, the last of the tile that had it, are:
+     * the gate of that step is waited for, unless it was in order to copy later keys. */
+    __device__ __forceinline__ void await_place(int end) const
+    {
+        const int last = end - 1 - past;
+        if (end > 0 && last + STAGES >= 0)
+            wgmma_gate_wait(gate(KEYS_FREE, last), parity(last));
+    }
     /* Keys of a step go before values of the step before, which are needed, and have room, later. */
-    __device__ __forceinline__ void copy() const
+    __device__ __forceinline__ void copy(int end) const
     {
         const tile_source<T> k = source(p.k, kh, p.d), v = source(p.v, kh, p.e);
         if (steps == 0)
             return;
+        await_place(end);
         wide_fetch<ROWS, D>(queries, source(p.q, h0, p.d), base::first, p.rows,
                             (int)threadIdx.x - GROUPS * WGMMA_THREADS);
         copy_step(0, 0, k);
@@ -105,8 +124,6 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
                 copy_step(0, i + 1, k);
             copy_step(1, i, v);
         }
-        mma_commit();
-        mma_wait<0>();
     }
 
     /* ---- those that multiply ---- */
@@ -156,14 +173,24 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         weigh<true>(0, down);
         wide_pack<T, KEYS>(weight, x[0]);
     }
+    /* The first group's turn, which is the last one's to give, even while that has not ended the tile before. */
+    __device__ __forceinline__ void begin_turns() const
+    {
+        if (group + 1 == GROUPS)
+            wgmma_turn_give<2 * WGMMA_THREADS>(1);
+    }
+    __device__ __forceinline__ void end_turns() const
+    {
+        if (group == 0)
+            take_turn();
+    }
     __device__ __forceinline__ void take_turn() const
     {
         wgmma_turn_wait<2 * WGMMA_THREADS>(1 + group);
     }
-    __device__ __forceinline__ void end_turn(int i) const
+    __device__ __forceinline__ void end_turn() const
     {
-        if (i + 1 < steps || group + 1 < GROUPS)
-            wgmma_turn_give<2 * WGMMA_THREADS>(group + 1 < GROUPS ? 2 + group : 1);
+        wgmma_turn_give<2 * WGMMA_THREADS>(group + 1 < GROUPS ? 2 + group : 1);
     }
     /* Scores of a step, while the values of the one before are added. */
     template <bool EDGE> __device__ __forceinline__ void step(int i)
@@ -177,7 +204,7 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         multiply_keys(i);
         await(VALUES_FULL, i - 1);
         add_values(i - 1);
-        end_turn(i);
+        end_turn();
         wgmma_wait<1>();
         wgmma_settle(x[0]);
         free(KEYS_FREE, i);
@@ -207,7 +234,7 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             await(KEYS_FULL, i);
             if (i > 0) {
                 take_turn();
-                end_turn(i);
+                end_turn();
             }
             free(KEYS_FREE, i);
             await(VALUES_FULL, i);
@@ -221,8 +248,6 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
                   seen = top < p.rows ? base::seen_by(bottom) : 0;
         clear = base::seen_by(top);
         mine = steps_to(seen < base::to ? seen : base::to);
-        if (group + 1 == GROUPS && steps > 1)
-            wgmma_turn_give<2 * WGMMA_THREADS>(1);
         if (mine > 0) {
             int i = 1;
             begin();
@@ -235,15 +260,57 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         pass();
         base::write();
     }
-    __device__ __forceinline__ void run()
+};
+
+/* The tiles of a block of threads, one of each so many as there are blocks: of these in turns from the first and from
+ * the last, since earlier tiles are longer where attention is causal. Where there is no room for the queries of two
+ * tiles, it is one. */
+template <class WIDE> struct flash_wide_tiles {
+    static __device__ __forceinline__ int tile_of(int turn)
     {
-        set_gates();
-        if (group == GROUPS) {
-            wgmma_give_registers<GROUPS == 3 ? 32 : 40>();
-            copy();
+        const int blocks = (int)gridDim.x, block = (int)blockIdx.x;
+        return turn * blocks + (turn % 2 ? blocks - 1 - block : block);
+    }
+    static __device__ __forceinline__ bool is_there(const attention_params &p, int turn)
+    {
+        return (turn == 0 || WIDE::PLACES > 1) && tile_of(turn) < p.blocks;
+    }
+    static __device__ __forceinline__ void copy(const attention_params &p)
+    {
+        int past = 0, ends[WIDE::PLACES] = {}; /* steps after which places of queries are free */
+        for (int turn = 0; is_there(p, turn); turn++) {
+            const WIDE w(p, tile_of(turn), turn, past);
+            w.copy(ends[0]);
+            past += w.steps;
+#pragma unroll
+            for (int i = 0; i + 1 < WIDE::PLACES; i++)
+                ends[i] = ends[i + 1];
+            ends[WIDE::PLACES - 1] = past;
+        }
+        mma_commit();
+        mma_wait<0>();
+    }
+    static __device__ __forceinline__ void multiply(const attention_params &p)
+    {
+        int past = 0;
+        for (int turn = 0; is_there(p, turn); turn++) {
+            WIDE w(p, tile_of(turn), turn, past);
+            w.multiply();
+            past += w.steps;
+        }
+    }
+    static __device__ __forceinline__ void run(const attention_params &p)
+    {
+        const WIDE w(p, (int)blockIdx.x, 0, 0);
+        w.set_gates();
+        if (w.group == WIDE::GROUP_COUNT) {
+            wgmma_give_registers<WIDE::GROUP_COUNT == 3 ? 32 : 40>();
+            copy(p);
         } else {
-            wgmma_take_registers<GROUPS == 3 ? 160 : 232>();
-            multiply();
+            wgmma_take_registers<WIDE::GROUP_COUNT == 3 ? 160 : 232>();
+            w.begin_turns();
+            multiply(p);
+            w.end_turns();
         }
     }
 };

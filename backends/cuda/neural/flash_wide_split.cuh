@@ -22,14 +22,13 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
         TILE = SLABS * SLAB, /* bytes of 64 rows */
         STAGES = 2,
         GROUPS = 2,
-        BOTH = GROUPS * WGMMA_THREADS,
         HANDED = STEP * STEP * 6,   /* weights in f32, slopes as left operands */
         COLUMNS = KEYS ? D : D / 2, /* of a result that a warpgroup has */
         SUMS = 2 * STEP * 4         /* logsumexp and delta of a step's queries */
     };
-    enum { FIRST_FULL, SECOND_FULL = STAGES, STEP_FREE = 2 * STAGES, GATES = 3 * STAGES };
-    /* Named barriers: weights, or slopes, are there; they have been read. */
-    enum { WEIGHTS_FULL = 1, WEIGHTS_FREE, SLOPES_FULL, SLOPES_FREE };
+    enum { FIRST_FULL, SECOND_FULL = STAGES, STEP_FREE = 2 * STAGES };
+    /* Weights, or slopes, are there; they have been read. Each step's is one phase. */
+    enum { WEIGHTS_FULL = 3 * STAGES, WEIGHTS_FREE, SLOPES_FULL, SLOPES_FREE, GATES };
     typedef flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> base;
     typedef typename base::scores scores;
     using base::first;
@@ -75,8 +74,9 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
     {
         if (threadIdx.x == 0)
             for (int i = 0; i < GATES; i++)
-                wgmma_gate_set(gates + (mma_address)(i * 8),
-                               i < STEP_FREE ? (int)WGMMA_THREADS : GROUPS * 4);
+                wgmma_gate_set(gates + (mma_address)(i * 8), i < STEP_FREE || i >= WEIGHTS_FULL
+                                                                 ? (int)WGMMA_THREADS
+                                                                 : GROUPS * 4);
         __syncthreads();
     }
 
@@ -132,6 +132,17 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
         wide_multiply<T, D, STEP>(s[0], wgmma_operand(own + (mma_address)(group * TILE), 0), SLAB,
                                   wgmma_operand(stage(i, group), 0), SLAB);
     }
+    /* What one warpgroup wrote, or read, before it hands over, the other one may read, or write, when it has taken.
+     * All threads arrive: racecheck orders what each did by its own arrival alone, and reports hazards where one arrives
+     * for its warp after __syncwarp(), or where bar.arrive meets bar.sync. */
+    __device__ __forceinline__ void hand(int which) const
+    {
+        wgmma_gate_arrive(gates + (mma_address)(which * 8));
+    }
+    __device__ __forceinline__ void take(int which, int step) const
+    {
+        wgmma_gate_wait(gates + (mma_address)(which * 8), step & 1);
+    }
     /* Four numbers at a time, those of a thread in pieces that are as far apart as warpgroups are wide. */
     __device__ __forceinline__ mma_address place(int k) const
     {
@@ -179,9 +190,9 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
             base::hide(s, from);
         base::template weigh<false>(s, sums_of(i));
         if (i > 0)
-            wgmma_turn_wait<BOTH>(WEIGHTS_FREE);
+            take(WEIGHTS_FREE, i - 1);
         put_weights();
-        wgmma_turn_give<BOTH>(WEIGHTS_FULL);
+        hand(WEIGHTS_FULL);
         if (!KEYS)
             return;
         if (!PLAIN && p.least) {
@@ -199,10 +210,9 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
             base::choose(gone, base::head_of(i), base::from_of(i));
             base::drop(s, gone);
         }
-        wgmma_turn_wait<BOTH>(WEIGHTS_FULL);
+        take(WEIGHTS_FULL, i);
         take_weights(w);
-        if (i + 1 < steps)
-            wgmma_turn_give<BOTH>(WEIGHTS_FREE);
+        hand(WEIGHTS_FREE);
         base::derive(w, s, sums_of(i));
         wide_pack<T, STEP>(left, s[0]);
     }
@@ -210,15 +220,14 @@ struct flash_wide_split : flash_grad_rows<T, KEYS ? D : D / 2, 1, 64, 64, KEYS> 
     __device__ __forceinline__ void share_slopes(int i)
     {
         if (group == 0) {
-            wgmma_turn_wait<BOTH>(SLOPES_FULL);
+            take(SLOPES_FULL, i);
             take_slopes();
-            if (i + 1 < steps)
-                wgmma_turn_give<BOTH>(SLOPES_FREE);
+            hand(SLOPES_FREE);
         } else {
             if (i > 0)
-                wgmma_turn_wait<BOTH>(SLOPES_FREE);
+                take(SLOPES_FREE, i - 1);
             put_slopes();
-            wgmma_turn_give<BOTH>(SLOPES_FULL);
+            hand(SLOPES_FULL);
         }
     }
     /* Begins the product that is added to a result. */

@@ -197,10 +197,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     char name[48];
     const int grad = is_gradient(like);
     const int32_t dtype = like->in[0].dtype;
-    const char *const type = dtype == NDP_F16    ? "F16"
-                             : dtype == NDP_BF16 ? "BF16"
-                             : dtype == NDP_F32  ? "F32"
-                                                 : "F64";
+    const char *const type = cuda_dtype_word(dtype);
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;

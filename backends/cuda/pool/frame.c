@@ -37,11 +37,7 @@ int32_t window_function(const cuda_kernel *k, const char *file, int32_t dtype, c
                         CUfunction *out)
 {
     char whole[64];
-    const char *type = dtype == NDP_F16    ? "F16"
-                       : dtype == NDP_BF16 ? "BF16"
-                       : dtype == NDP_F32  ? "F32"
-                                           : "F64";
-    snprintf(whole, sizeof whole, "%s_%s", name, type);
+    snprintf(whole, sizeof whole, "%s_%s", name, cuda_dtype_word(dtype));
     return cuda_function(k->dev, cuda_module_of(file, dtype), whole, out);
 }
 

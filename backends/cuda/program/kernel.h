@@ -9,7 +9,8 @@ enum { CUDA_PROGRAM_FLAT, CUDA_PROGRAM_STRIDED, CUDA_PROGRAM_ROWS };
 
 /* Code, loaded when it is first called. */
 typedef struct {
-    char *source;
+    char *source; /* of CUDA C++; NULL: not yet */
+    char *key; /* where the driver assembles it, to the same bits; else NULL: NVRTC compiles it */
     CUmodule module;
     CUfunction function;
     atomic_uint epoch; /* of the device when the function was found; 0: not yet */
@@ -21,6 +22,7 @@ typedef struct {
     int how, width, dims; /* CUDA_PROGRAM_FLAT ...; elements of a thread; dimensions walked */
     uint32_t n_in, n_out;
     cuda_program_rows_facts rows;
+    ndp_program program;  /* its arrays are the kernel's own */
     pthread_mutex_t lock; /* of what follows */
     cuda_program_code
         code[2]; /* for all calls, where it has a source; for those that move whole words */

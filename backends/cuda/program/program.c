@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "host/nvrtc.h"
+#include "host/assemble.h"
 #include "program/kernel.h"
+#include "program/ptx.h"
 #include "program/text.h"
+#include "program/walks.h"
 
 static const char options[] = "--std=c++17 --fmad=false --device-as-default-execution-space";
 
@@ -37,20 +39,70 @@ static int shorten(const char *source, const char **text, char **room)
     return fewer;
 }
 
-/* From source to the function on the device as it is open now; under the lock. */
-static int32_t load(const cuda_program_kernel *k, cuda_program_code *c)
+static int add_source(cuda_program_kernel *k, int whole, cuda_program_rows_facts *rows, char *why,
+                      size_t n)
+{
+    cuda_text text = {0};
+    const int made = cuda_program_source(&k->program, whole, &text, rows, why, n);
+    k->code[whole].source = text.data;
+    return made;
+}
+
+static int32_t compile_source(cuda_program_kernel *k, int whole, cuda_nvrtc_code *code)
 {
     const cuda_texts *texts = cuda_program_texts();
-    cuda_nvrtc_code code;
-    cuda_scope scope;
-    unsigned epoch = atomic_load(&k->dev->epoch);
+    char why[256] = "";
+    cuda_program_rows_facts rows; /* which are known, and read by calls meanwhile */
     const cuda_nvrtc_headers headers = {.n = texts->n,
                                         .text = texts->text,
                                         .name = texts->name,
                                         .shorten = shorten,
                                         .simple = k->how != CUDA_PROGRAM_ROWS};
-    int32_t status =
-        cuda_nvrtc_compile_with(k->dev, "expression", c->source, options, &headers, &code);
+    if (!k->code[whole].source && !add_source(k, whole, &rows, why, sizeof why))
+        return cuda_error(NDP_ERR_MEMORY, "the source of an expression: %s", why);
+    return cuda_nvrtc_compile_with(k->dev, "expression", k->code[whole].source, options, &headers,
+                                   code);
+}
+
+/* Called where the kernel cache has no code; which: of whose code. */
+typedef struct {
+    const cuda_program_kernel *kernel;
+    int whole;
+} which;
+
+static char *write_ptx(void *ctx)
+{
+    const which *w = ctx;
+    cuda_text text = {0};
+    if (cuda_program_ptx(&w->kernel->program, w->kernel->dev->capability, w->whole, &text))
+        return text.data;
+    free(text.data);
+    return NULL;
+}
+
+/* What the driver does not assemble, an old one for instance, is compiled. */
+static int32_t make_code(cuda_program_kernel *k, int whole, cuda_nvrtc_code *code)
+{
+    cuda_program_code *c = &k->code[whole];
+    which w = {k, whole};
+    const int32_t status =
+        c->key ? cuda_assemble(k->dev, "expression", c->key, write_ptx, &w, code) : NDP_OK;
+    if (c->key && status == NDP_ERR_ARGUMENT) {
+        free(c->key);
+        c->key = NULL;
+        cuda_host->log(cuda_host->ctx, NDP_LOG_INFO,
+                       "an expression's PTX is not assembled: it is compiled by NVRTC");
+    }
+    return c->key ? status : compile_source(k, whole, code);
+}
+
+/* From source to the function on the device as it is open now; under the lock. */
+static int32_t load(cuda_program_kernel *k, cuda_program_code *c)
+{
+    cuda_nvrtc_code code;
+    cuda_scope scope;
+    unsigned epoch = atomic_load(&k->dev->epoch);
+    int32_t status = make_code(k, (int)(c - k->code), &code);
     if (status != NDP_OK)
         return status;
     status = cuda_enter(k->dev, &scope);
@@ -218,8 +270,13 @@ static void free_kernel(cuda_program_kernel *k)
 {
     if (!k)
         return;
-    free(k->code[0].source);
-    free(k->code[1].source);
+    for (int i = 0; i < 2; i++) {
+        free(k->code[i].source);
+        free(k->code[i].key);
+    }
+    free((void *)(uintptr_t)k->program.dtype);
+    free((void *)(uintptr_t)k->program.instruction);
+    free((void *)(uintptr_t)k->program.out);
     pthread_mutex_destroy(&k->lock);
     free(k);
 }
@@ -243,14 +300,50 @@ static cuda_program_kernel *new_kernel(ndp_dev *dev, const ndp_program *p)
     return k;
 }
 
-/* The sources of its code. */
-static int add_sources(cuda_program_kernel *k, const ndp_program *p, char *why, size_t n)
+/* NDOCK_CUDA_ASSEMBLE=0: NVRTC alone, to see whether a kernel's fault is the assembled one's. */
+static int is_assembled(void)
 {
+    int32_t wanted = 1;
+    cuda_host->param(cuda_host->ctx, "ASSEMBLE", NDP_PARAM_BOOL,
+                     "0: kernels of expressions are compiled by NVRTC alone", &wanted);
+    return wanted != 0;
+}
+
+static void *copy_of(const void *from, size_t nbytes)
+{
+    void *to = malloc(nbytes ? nbytes : 1);
+    return to ? memcpy(to, from, nbytes) : NULL;
+}
+
+/* The program is the core's, and code may be made later. */
+static int keep_program(cuda_program_kernel *k, const ndp_program *p)
+{
+    k->program = *p;
+    k->program.dtype = copy_of(p->dtype, (p->n_in + p->n_scalar) * sizeof *p->dtype);
+    k->program.instruction = copy_of(p->instruction, p->n_instruction * sizeof *p->instruction);
+    k->program.out = copy_of(p->out, p->n_out * sizeof *p->out);
+    return k->program.dtype && k->program.instruction && k->program.out;
+}
+
+static int add_key(cuda_program_kernel *k, int whole)
+{
+    cuda_text text = {0};
+    if (k->how == CUDA_PROGRAM_ROWS && !cuda_walks_facts(&k->program, &k->rows))
+        return 0;
+    cuda_program_key(&k->program, whole, &text);
+    k->code[whole].key = text.data;
+    return !text.failed;
+}
+
+/* What its code is made of: of what is assembled a key, of the others the source. */
+static int add_sources(cuda_program_kernel *k, char *why, size_t n)
+{
+    const int assembles = is_assembled();
     for (int whole = k->how == CUDA_PROGRAM_STRIDED; whole < 2; whole++) {
-        cuda_text text = {0};
-        const int made = cuda_program_source(p, whole, &text, &k->rows, why, n);
-        k->code[whole].source = text.data;
-        if (!made)
+        if (assembles && cuda_program_assembles(&k->program, k->dev->capability, whole) &&
+            add_key(k, whole))
+            continue;
+        if (!add_source(k, whole, &k->rows, why, n))
             return 0;
     }
     return 1;
@@ -266,9 +359,11 @@ static int32_t compile(ndp_dev *dev, const ndp_program *p, const ndp_kernel **ou
         p->n_scalar > CUDA_PROGRAM_SCALARS)
         return NDP_ERR_UNSUPPORTED;
     cuda_program_kernel *k = new_kernel(dev, p);
-    if (!k)
+    if (!k || !keep_program(k, p)) {
+        free_kernel(k);
         return cuda_error(NDP_ERR_MEMORY, "no host memory for the record of an expression");
-    if (!add_sources(k, p, why, n)) {
+    }
+    if (!add_sources(k, why, n)) {
         free_kernel(k);
         return NDP_ERR_UNSUPPORTED;
     }

@@ -4,14 +4,11 @@
  * widened from what is stored, the result narrowed. */
 #include <stdio.h>
 #include "program/source.h"
+#include "host/dtype_word.h"
 
 const char *cuda_source_dtype(int32_t dtype)
 {
-    static const char *const words[NDP_DTYPE_END] = {
-#define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = #NAME,
-#include <ndock/dtype.def>
-    };
-    return dtype > 0 && dtype < NDP_DTYPE_END ? words[dtype] : "?";
+    return cuda_dtype_word(dtype);
 }
 
 /* Kinds that kernels compute in. */

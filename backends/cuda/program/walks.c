@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What a later walk needs again of an earlier one lies in shared memory, each thread's own; which
  * values those are, and where, is found here. */
+#include <stdlib.h>
 #include "program/walks.h"
 
 static int place_values(cuda_walks *m)
@@ -154,4 +155,12 @@ int cuda_walks_find(cuda_walks *m, const ndp_program *p, cuda_program_rows_facts
         use_values(m, w);
     facts->moved = moved_operands(m);
     return number_kept(m);
+}
+
+int cuda_walks_facts(const ndp_program *p, cuda_program_rows_facts *facts)
+{
+    cuda_walks *m = calloc(1, sizeof *m);
+    const int fits = m && cuda_walks_find(m, p, facts);
+    free(m);
+    return fits;
 }

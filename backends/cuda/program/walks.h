@@ -42,5 +42,7 @@ static inline int cuda_walk_was_made(const cuda_walks *m, int32_t walk, int32_t 
 
 /* Fills both in; 0: its rows are of more kinds, or walks, than kernels have. */
 int cuda_walks_find(cuda_walks *, const ndp_program *, cuda_program_rows_facts *);
+/* Fills in the second alone; 0 also: there is no memory. */
+int cuda_walks_facts(const ndp_program *, cuda_program_rows_facts *);
 
 #endif

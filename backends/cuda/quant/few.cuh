@@ -212,7 +212,7 @@ template <typename F, int M, int I> struct few_groups {
 
 template <typename F, int M, bool EVEN> struct few_products {
     using pieces = few_pieces<F, EVEN>;
-    using lies = staged<F>;
+    using lies = staged<F, EVEN>;
     /* Where the lane's block lies in a piece, and how many bits after that it begins, for each row of a pair. */
     struct lane_block {
         int at[FEW_ROWS];

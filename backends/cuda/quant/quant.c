@@ -85,6 +85,21 @@ static int64_t rounded_bytes(const quant_params *p)
     return (p->n + elements - 1) / elements * (elements + 256 * groups);
 }
 
+/* Of so many warps that share out so many pairs of rows, or fewer by up to an eighth, the number whose last turn is the
+ * fullest: in one that few have pairs for, memory waits. */
+static int64_t fullest(int64_t warps, int64_t pairs)
+{
+    int64_t best = warps, best_turns = (pairs + warps - 1) / warps;
+    for (int64_t w = warps - 1; w >= warps - warps / 8; w--) {
+        const int64_t turns = (pairs + w - 1) / w;
+        if (w * turns < best * best_turns) {
+            best = w;
+            best_turns = turns;
+        }
+    }
+    return best;
+}
+
 /* Whether so many rows of a, beside blocks on their way to at least FEW_LEAST warps, fit into shared memory. */
 static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, few_launch *l)
 {
@@ -98,7 +113,10 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     warps = warps < FEW_WARPS(rows) ? warps : FEW_WARPS(rows);
     /* No more than have work, but for those that round. */
     const int64_t busy = (pairs + blocks - 1) / blocks;
-    warps = warps < busy ? warps : busy < FEW_LEAST ? FEW_LEAST : busy;
+    warps = busy < FEW_LEAST ? FEW_LEAST
+            : busy <= warps  ? busy
+            : rows > 1       ? warps
+                             : fullest(warps, busy);
     *l = (few_launch){.rows = rows,
                       .blocks = (uint32_t)blocks,
                       .tiles = (uint32_t)tiles,

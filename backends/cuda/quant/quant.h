@@ -13,8 +13,9 @@ enum {
     FEW_LEAST = 8,    /* warps of a block of threads that takes few rows */
     FEW_STAGED = 9216 /* bytes of them on their way to a warp */
 };
-/* Warps of a block of threads, of which a multiprocessor runs one at once, at most, where a has m rows. */
-#define FEW_WARPS(m) ((m) > 1 ? 16 : 24)
+/* Warps of a block of threads, of which a multiprocessor runs one at once, at most, where a has m rows: more leave
+ * fewer registers than q3_K needs. */
+#define FEW_WARPS(m) ((m) > 1 ? 16 : 20)
 
 /* Of dequantize: rows*n elements of blocks into out. Of activate: a, m rows of n elements, into
  * codes, d (each 32) and sums (each 16). Of product: out[i, r] of row i of a and row r of blocks. */

@@ -8,9 +8,12 @@
 /* A piece is one unit of a row for each thread, or two small ones: `once` bytes of a row, and `room` in shared
  * memory. Rows begin `phase` bytes, below 16, after a multiple of 16, from which sources and places are counted; block i
  * of a piece is at at(i) + phase. Copy k of a lane takes 16 bytes from source(lane) + source_step(k) to
- * target(lane) + target_step(k), both over(lane, k, phase) bytes further, if they are of the piece. Where no row has
- * a phase, over() need not be asked. */
-template <typename F> struct staged {
+ * target(lane) + target_step(k), both over(lane, k, phase) bytes further, if they are of the piece; odd copies go beside(lane)
+ * bytes further yet. EVEN: no row has a phase, and over() need not be asked. */
+struct staged_alike {
+    static __device__ __forceinline__ int beside(int) { return 0; }
+};
+template <typename F, bool EVEN> struct staged : staged_alike {
     static constexpr int each = unit<F>::units == 1 && F::nbytes <= 24 ? 2 : 1,
                          once = each * 32 / unit<F>::units * F::nbytes,
                          room = F::nbytes % 16 ? once + 16 : once, copies = (room + 511) / 512;
@@ -22,53 +25,52 @@ template <typename F> struct staged {
     static __device__ __forceinline__ int over(int, int, int) { return 0; }
 };
 
-/* Blocks of 110 and 210 bytes lie apart, so that words that are read at once are in different banks: each from the
- * 16 bytes on in which it begins, which two may share. Of blocks of 110 bytes, eight are 55 times 16; they are copied by
- * eight lanes each, from 112*i - 16, or 16 bytes later, where a block begins there. */
-template <> struct staged<format_q3_K> {
-    static constexpr int each = 1, once = 16 * 110, room = 16 * 144, copies = 4;
-    static __device__ __forceinline__ int at(int i) { return i * 144 + 16 - i % 8 * 2; }
+/* Blocks of 110 bytes lie apart, each from the 16 bytes on in which it begins, which two may share. Eight of them are 55
+ * times 16; they are copied by eight lanes each, from 112*i - 16, or 16 bytes later, where a block begins there. */
+struct staged_q3 {
+    static constexpr int each = 1, once = 16 * 110, copies = 4;
     static __device__ __forceinline__ int source(int lane)
     {
         return lane / 8 * 112 + lane % 8 * 16 - 16;
-    }
-    static __device__ __forceinline__ int target(int lane)
-    {
-        return lane / 8 * 144 + lane % 8 * 16;
     }
     static __device__ __forceinline__ constexpr int source_step(int k)
     {
         return k % 2 * 448 + k / 2 * 880;
     }
-    static __device__ __forceinline__ constexpr int target_step(int k) { return 576 * k; }
     static __device__ __forceinline__ int over(int lane, int k, int phase)
     {
         return 16 - lane / 8 * 2 + phase - k % 2 * 8 & 16;
     }
 };
-/* Sixteen lanes, of which two rest, copy a block of 210 bytes from 208*i, or 16 bytes later; even and odd blocks lie
- * together. */
-template <> struct staged<format_q6_K> {
-    static constexpr int each = 1, once = 8 * 210, odd = 4 * 224 + 32, room = odd + 4 * 224 + 16,
-                         copies = 4;
-    static __device__ __forceinline__ int at(int i) { return i / 2 * 224 + i % 2 * odd + i * 2; }
-    static __device__ __forceinline__ int source(int lane)
-    {
-        return lane % 16 < 14 ? lane / 16 * 208 + lane % 16 * 16 : 2 * once;
-    }
+template <> struct staged<format_q3_K, false> : staged_q3, staged_alike {
+    static constexpr int room = 16 * 144;
+    static __device__ __forceinline__ int at(int i) { return i * 144 + 16 - i % 8 * 2; }
     static __device__ __forceinline__ int target(int lane)
     {
-        return lane / 16 * odd + lane % 16 * 16;
+        return lane / 8 * 144 + lane % 8 * 16;
     }
-    static __device__ __forceinline__ constexpr int source_step(int k) { return 416 * k; }
-    static __device__ __forceinline__ constexpr int target_step(int k) { return 224 * k; }
-    static __device__ __forceinline__ int over(int lane, int k, int phase)
-    {
-        return lane / 16 * 2 + phase + k * 4 & 16;
-    }
+    static __device__ __forceinline__ constexpr int target_step(int k) { return 576 * k; }
 };
-
-/* Where the rows of a pair begin; of an odd number of rows, the last is a pair with itself. EVEN: no row has a phase. */
+/* Two threads read a block, 16 bytes apart, and blocks begin in words 0 to 3 of 16 bytes, four blocks of a piece in each.
+ * So that no two threads read of one bank, blocks of the same word begin 0, 32, 64 and 96 bytes after a multiple of 128:
+ * the places of 128 bytes are four times four, after each of which 32 bytes are left. Of every eighth block, which
+ * begins 16 bytes after its lanes' first source, the first lane's 16 bytes are not the block's and go before its
+ * place, where none are or what was left is. */
+template <> struct staged<format_q3_K, true> : staged_q3 {
+    static constexpr int room = 16 * 134;
+    static __device__ __forceinline__ constexpr int place(int i)
+    {
+        return i / 8 * 1088 + i % 4 / 2 * 544 + i % 2 * 128 + i % 8 / 4 * 256;
+    }
+    static __device__ __forceinline__ int at(int i) { return place(i) + (16 - i % 8 * 2) % 16; }
+    static __device__ __forceinline__ int target(int lane)
+    {
+        return place(lane / 8) + lane % 8 * 16 - (lane < 8 ? 16 : 0);
+    }
+    static __device__ __forceinline__ constexpr int target_step(int k) { return place(4 * k); }
+    static __device__ __forceinline__ int beside(int lane) { return lane < 8 ? 16 : 0; }
+};
+/* Where the rows of a pair begin; of an odd number of rows, the last is a pair with itself. */
 template <bool EVEN> struct few_pair {
     const unsigned char *from; /* a multiple of 16 */
     int phase[FEW_ROWS];
@@ -87,7 +89,7 @@ template <bool EVEN> struct few_pair {
 
 /* The pieces of a warp's pairs of rows one after another: those to fetch next. */
 template <typename F, bool EVEN> struct few_pieces {
-    using lies = staged<F>;
+    using lies = staged<F, EVEN>;
     static constexpr int bytes = FEW_ROWS * lies::room, most = FEW_STAGED / bytes;
     static_assert(most > 1, "one piece arrives while another is used");
     static_assert(FEW_ROWS == 2, "a pair");
@@ -110,11 +112,12 @@ template <typename F, bool EVEN> struct few_pieces {
     {
         const int rest = (left < lies::once ? left : lies::once) + rows.phase[r] - source;
         const unsigned char *const row = rows.from + (r ? rows.second : 0) + source;
+        unsigned char *const even = to + r * lies::room, *const odd = even + lies::beside(lane);
 #pragma unroll
         for (int k = 0; k < lies::copies; k++) {
             const int over = EVEN ? 0 : lies::over(lane, k, rows.phase[r]);
             if (lies::source_step(k) + over < rest && (k > 0 || over + source >= 0))
-                copy_16(to + r * lies::room + lies::target_step(k) + over,
+                copy_16((k % 2 ? odd : even) + lies::target_step(k) + over,
                         row + lies::source_step(k) + over);
         }
     }

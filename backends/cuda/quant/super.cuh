@@ -69,7 +69,7 @@ struct unit_of_pairs {
     static constexpr int groups = 8, pieces = 1, units = 2;
     static constexpr bool mixed = false;
     float d, low;
-    unsigned q[2][4], scale[4]; /* scales of two groups, from bits 0 and 16 on */
+    unsigned q[2][4];
     /* The products of the two bits of group I, and sum, which is in units of their place. */
     template <int I> __device__ __forceinline__ int dot(const int4 &x, int sum) const
     {
@@ -77,7 +77,8 @@ struct unit_of_pairs {
     }
 };
 template <> struct unit<format_q2_K> : unit_of_pairs {
-    __device__ __forceinline__ unit(const unsigned char *b, int u, unsigned)
+    unsigned scale[4], min[4], half; /* of four halves of groups, of which the unit has two */
+    __device__ __forceinline__ unit(const unsigned char *b, int u, unsigned) : half((unsigned)u)
     {
         const unsigned *from = (const unsigned *)(b + 16 + 16 * u), *scales = (const unsigned *)b;
         const unsigned both = *(const unsigned *)(b + 80);
@@ -87,7 +88,8 @@ template <> struct unit<format_q2_K> : unit_of_pairs {
         for (int i = 0; i < 4; i++) {
             q[0][i] = from[i];
             q[1][i] = from[8 + i];
-            scale[i] = scales[i] >> 8 * u;
+            scale[i] = scales[i] & 0x0f0f0f0fu;
+            min[i] = scales[i] >> 4 & 0x0f0f0f0fu;
         }
     }
     static __device__ __forceinline__ int offset(int)
@@ -96,15 +98,17 @@ template <> struct unit<format_q2_K> : unit_of_pairs {
     }
     template <int I> __device__ __forceinline__ int part(const int4 *x, int) const
     {
-        return dot<I>(x[0], 0) * (int)(scale[I / 2] >> I % 2 * 16 & 15);
+        return dot<I>(x[0], 0) * unit_pick(scale[I / 2], 0, half + 0x4440 + I % 2 * 2);
     }
+    /* The minimum as the last bits of 2^23. */
     template <int I> __device__ __forceinline__ float least() const
     {
-        return (float)(scale[I / 2] >> (I % 2 * 16 + 4) & 15);
+        return __int_as_float(unit_pick(min[I / 2], 0x4b000000u, half + 0x7540 + I % 2 * 2)) -
+               0x1p23f;
     }
 };
 template <> struct unit<format_q3_K> : unit_of_pairs {
-    unsigned high[4];
+    unsigned high[4], scale[4]; /* scales of two groups, from bits 0 and 16 on */
     __device__ __forceinline__ unit(const unsigned char *b, int u, unsigned shift)
     {
         unsigned s[3];

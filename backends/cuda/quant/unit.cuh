@@ -206,23 +206,23 @@ static __device__ __forceinline__ int unit_looked_up(unsigned nibbles, unsigned 
 }
 template <> struct unit<format_iq4_nl> : unit_of_32 {
     static constexpr bool mixed = true;
-    unsigned q[4];
+    unsigned q[8]; /* four nibbles each */
     __device__ __forceinline__ unit(const unsigned char *b, int, unsigned shift)
     {
-        d = unit_float(unit_half_words(b, shift, q));
-    }
-    /* Products of 16 elements, from word k on. */
-    __device__ __forceinline__ int half(int k, const int4 &x, int sum) const
-    {
-        const unsigned first = q[k] ^ 0x88888888u, second = q[k + 1] ^ 0x88888888u;
-        sum = unit_looked_up(q[k], first, x.x, sum);
-        sum = unit_looked_up(q[k] >> 16, first >> 16, x.y, sum);
-        sum = unit_looked_up(q[k + 1], second, x.z, sum);
-        return unit_looked_up(q[k + 1] >> 16, second >> 16, x.w, sum);
+        const unsigned short *from = (const unsigned short *)(b + shift / 8);
+        d = unit_float(from[0]);
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            q[i] = from[1 + i];
     }
     template <int I> __device__ __forceinline__ int part(const int4 *x, int) const
     {
-        return half(2, x[1], half(0, x[0], 0));
+        const int words[8] = {x[0].x, x[0].y, x[0].z, x[0].w, x[1].x, x[1].y, x[1].z, x[1].w};
+        int sum = 0;
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            sum = unit_looked_up(q[i], q[i] ^ 0x8888u, words[i], sum);
+        return sum;
     }
 };
 

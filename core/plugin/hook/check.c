@@ -141,30 +141,50 @@ static bool queues(hook_slot_id id)
            (id >= HOOK_SLOT_comm_all_reduce && id <= HOOK_SLOT_comm_barrier);
 }
 
+/* The innermost of this thread's calls that queue work. A plug-in's function may have the host queue more on its own
+ * stream, the end of its work with a plan of ndh.plan/1: that is no other thread's. */
+ND_TLS hook_call *queueing;
+
+static bool is_queueing(const hook_call *c, const ndp_stream *stream)
+{
+    const hook_call *q = queueing;
+    while (q && (q->dev != c->dev || q->stream != stream))
+        q = q->around;
+    return q != NULL;
+}
+
+/* How many calls queue on the call's stream already. */
+static uint32_t stream_entered(hook_call *c)
+{
+    uint32_t others = 0;
+    c->queues = true;
+    c->around = queueing;
+    queueing = c;
+    if (!c->stream)
+        return (uint32_t)atomic_fetch_add(&c->dev->default_use, 1);
+    nd__hook_lock();
+    hook_object *o = nd__hook_object_get(c->of, 's', c->stream);
+    others = o ? o->use++ : 0;
+    nd__hook_unlock();
+    return others;
+}
+
 static bool stream_broken(hook_call *c)
 {
     int i = nd__hook_place(c->slot, HOOK_KIND_STREAM);
     if (!c->dev || i < 0 || !queues(c->id) || !(c->dev->info.flags & NDP_DEV_ASYNC))
         return false;
     c->stream = (ndp_stream *)(uintptr_t)c->word[i];
-    c->queues = true;
-    uint32_t others = 0;
-    if (c->stream) {
-        nd__hook_lock();
-        hook_object *o = nd__hook_object_get(c->of, 's', c->stream);
-        others = o ? o->use++ : 0;
-        nd__hook_unlock();
-    } else {
-        others = (uint32_t)atomic_fetch_add(&c->dev->default_use, 1);
-    }
-    return others && nd__hook_violated(c, "one_thread",
-                                       "another thread queues work on this stream at this moment");
+    return !is_queueing(c, c->stream) && stream_entered(c) &&
+           nd__hook_violated(c, "one_thread",
+                             "another thread queues work on this stream at this moment");
 }
 
 static void stream_left(hook_call *c)
 {
     if (!c->queues)
         return;
+    queueing = c->around;
     if (c->stream) {
         nd__hook_lock();
         hook_object *o = nd__hook_object_get(c->of, 's', c->stream);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * The driver's assembler, which makes machine code of PTX. */
+#ifndef NDOCK_CUDA_ASSEMBLE_H
+#define NDOCK_CUDA_ASSEMBLE_H
+#include "host/nvrtc.h"
+
+/* Machine code for the device, from the kernel cache where that has it; cuda_nvrtc_release() when it
+ * is loaded. key says all that the PTX depends on; ptx(ctx), which is called where the cache has no
+ * code, gives the PTX, which is freed, or NULL. NDP_ERR_ARGUMENT has the assembler's log. */
+int32_t cuda_assemble(const ndp_dev *dev, const char *name, const char *key,
+                      char *(*ptx)(void *ctx), void *ctx, cuda_nvrtc_code *out);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * In place of backends/cuda/neural/mma.cuh, for kernels that emulate.h runs: pieces of shared memory and products
+ * of tensor cores, whose operands lanes of a warp hand each other by shuffles. Copies to shared memory arrive at
+ * once. */
+#ifndef NDOCK_TESTS_CUDA_EMULATE_MMA_H
+#define NDOCK_TESTS_CUDA_EMULATE_MMA_H
+#define NDOCK_CUDA_MMA_CUH
+#include "tests/cuda/emulate_types.h"
+
+#define MMA_FN static inline
+typedef uint32_t mma_address;
+MMA_FN mma_address mma_address_of(const void *shared)
+{
+    return (mma_address)((const char *)shared - emulated_shared);
+}
+/* Addresses that are not aligned are no one's: what lies there is not what was asked for. */
+static inline char *emulated_at(mma_address at, uint32_t size)
+{
+    return emulated_shared + at / size * size;
+}
+MMA_FN void mma_fetch(mma_address to, const void *from, bool inside)
+{
+    static const char zeros[16] = {};
+    memcpy(emulated_at(to, 16), inside ? (const char *)from : zeros, 16);
+}
+MMA_FN void mma_fetch_word(mma_address to, const void *from, bool inside)
+{
+    static const char zeros[4] = {};
+    memcpy(emulated_at(to, 4), inside ? (const char *)from : zeros, 4);
+}
+MMA_FN void mma_four(float (&x)[4], mma_address at)
+{
+    memcpy(x, emulated_at(at, 16), 16);
+}
+MMA_FN void mma_commit(void) {}
+template <int N> MMA_FN void mma_wait(void) {}
+
+/* Lane l names row l%8 of piece l/8, and gets elements 2*(l%4) and the next of row l/4 of each. */
+MMA_FN void mma_load(uint32_t (&r)[4], mma_address at)
+{
+    const int lane = (int)(emulated_thread.x % 32);
+    for (int k = 0; k < 4; k++) {
+        const mma_address row = __shfl_sync(0xffffffffu, at, k * 8 + lane / 4);
+        memcpy(&r[k], emulated_at(row, 16) + lane % 4 * 4, 4);
+    }
+}
+
+static inline float emulated_number(uint32_t pair, int which)
+{
+    return __bfloat162float({(uint16_t)(pair >> (16 * which))});
+}
+/* Elements (i, k) of the left operand, (k, j) of the right one, by PTX ISA's figures. */
+template <class T>
+MMA_FN void mma_multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+    const int lane = (int)(emulated_thread.x % 32);
+    double sum[4] = {c[0], c[1], c[2], c[3]};
+    for (int four = 0; four < 4; four++) { /* lanes of a row that have k = 2*four, + 1, + 8, + 9 */
+        uint32_t x[4], y[2][2];
+        for (int r = 0; r < 4; r++)
+            x[r] = __shfl_sync(0xffffffffu, a[r], lane / 4 * 4 + four);
+        for (int j = 0; j < 2; j++) {
+            y[j][0] = __shfl_sync(0xffffffffu, b0, (lane % 4 * 2 + j) * 4 + four);
+            y[j][1] = __shfl_sync(0xffffffffu, b1, (lane % 4 * 2 + j) * 4 + four);
+        }
+        for (int o = 0; o < 4; o++)
+            for (int k = 0; k < 4; k++)
+                sum[o] += (double)emulated_number(x[o / 2 + k / 2 * 2], k % 2) *
+                          (double)emulated_number(y[o % 2][k / 2], k % 2);
+    }
+    for (int o = 0; o < 4; o++)
+        c[o] = (float)sum[o];
+}
+
+#endif
