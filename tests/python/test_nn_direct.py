@@ -21,6 +21,9 @@ ROWS = (
     (1, 32, (400, 400), 32, 8, (3, 3), dict(padding=1)),                                 # of which not all are there at a time
     (1, 33, (20, 30), 40, 1, (3, 2), dict(padding=(2, 1), stride=(3, 1), dilation=(1, 2))),
     (2, 32, (17, 19), 12, 1, (2, 2), dict(padding=0, stride=(4, 3))),                    # not all phases of a stride are met
+    (1, 300, (14, 14), 212, 1, (1, 1), {}),                                              # windows of one element: blocks of k, tiles
+    (3, 38, (21, 17), 50, 2, (1, 1), {}),                                                # whose ends fill no vector
+    (2, 20, (16, 23), 24, 1, (1, 1), dict(stride=2)),
     (1, 48, (600,), 50, 1, (9,), dict(padding=4)),
     (3, 8, (5000,), 12, 2, (5,), dict(padding=7, dilation=3, stride=2)),
 )

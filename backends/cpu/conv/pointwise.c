@@ -68,18 +68,36 @@ static const char *weight_at(const cv_plan *p, int64_t group, int64_t o)
     return p->weight + at * p->k->element;
 }
 
+/* Rows k to end of a group's copy of the weight, whose elements at `from` lie side by side along k, or not. */
+static void copy_rows(const cv_plan *p, const char *from, int64_t k, int64_t end, char *to)
+{
+    const int64_t size = p->k->element, pitch = p->packed / p->ci;
+    const cv_turn turned = {.beside = to + k * pitch,
+                            .rows = (void *)(uintptr_t)(from + k * size),
+                            .n = end - k,
+                            .channels = p->co,
+                            .step = pitch / size,
+                            .plane = p->w_out};
+    if (p->w_in == 1)
+        p->isa->together[p->k->dtype](&turned);
+    for (; k < end; k++) {
+        if (p->w_in != 1)
+            p->k->load[p->w_dtype](from + k * p->w_in * size, 0, p->w_out, 1, p->co,
+                                   to + k * pitch);
+        memset(to + k * pitch + p->co * size, 0, (size_t)(pitch - p->co * size));
+    }
+}
+
 /* Tasks count groups and channels of the source: a row of the weight's copy. */
 static void copy_weights(void *ctx, int64_t begin, int64_t end)
 {
     const cv_run *r = ctx;
     const cv_plan *p = r->p;
-    const int64_t size = p->k->element, pitch = p->packed / p->ci;
-    for (int64_t t = begin; t < end; t++) {
-        const int64_t k = t % p->ci, group = t / p->ci;
-        char *to = weights_of(r, group) + k * pitch;
-        p->k->load[p->w_dtype](weight_at(p, group, 0) + k * p->w_in * size, 0, p->w_out, 1, p->co,
-                               to);
-        memset(to + p->co * size, 0, (size_t)(pitch - p->co * size));
+    for (int64_t next; begin < end; begin = next) {
+        const int64_t group = begin / p->ci, last = (group + 1) * p->ci;
+        next = last < end ? last : end;
+        copy_rows(p, weight_at(p, group, 0), begin - group * p->ci, next - group * p->ci,
+                  weights_of(r, group));
     }
 }
 

@@ -183,7 +183,8 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
     const mm_scale scale = {.f_alpha = 1, .f_beta = 1};
     const int64_t size = p->k->element,
                   taps = cv_product((int64_t[]){p->axis[0].taps, p->axis[1].taps, p->axis[2].taps});
-    const int64_t along = p->channels_inner ? p->lanes / taps : p->axis[2].taps;
+    const int inner = p->channels_inner || taps == 1; /* channels of a tap follow each other */
+    const int64_t along = inner ? p->lanes / taps : p->axis[2].taps;
     for (int64_t row = begin; row < end; row++) {
         char *sums = r->sums + row * p->lanes * size;
         for (int64_t part = 1; part < p->parts; part++)
@@ -191,13 +192,13 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
                           NULL);
         for (int64_t l = 0; l < p->lanes; l += along) {
             int64_t rest = l / along, offset = row * p->out_stride[0];
-            for (int d = p->channels_inner ? 2 : 1; d >= 0; d--) {
+            for (int d = inner ? 2 : 1; d >= 0; d--) {
                 offset += rest % p->axis[d].taps * p->out_stride[2 + d];
                 rest /= p->axis[d].taps;
             }
-            offset += p->channels_inner ? 0 : rest * p->out_stride[1];
+            offset += inner ? 0 : rest * p->out_stride[1];
             p->k->save[p->out_dtype](sums + l * size, along, p->out + offset * p->out_size,
-                                     p->out_stride[p->channels_inner ? 1 : 4]);
+                                     p->out_stride[inner ? 1 : 4]);
         }
     }
 }

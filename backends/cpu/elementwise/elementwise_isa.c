@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The elementwise loops of the real dtypes and the table of all, built once per SIMD level. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13
+/* GCC 14 threads the choices of long formulas (gamma, i0, softplus ...) into branches first, and makes no vectors of
+ * their loops then. */
+#pragma GCC optimize("no-thread-jumps")
+#endif
 #include <float.h>
 #include "elementwise/divide.h"
 #include "elementwise/functions.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of 16 bits in groups of up to 16 channels, two axes of windows, by tensor cores: 16 channels of
+ * Convolutions of 16 bits in groups of 4 or 8 channels, two axes of windows, by tensor cores: 16 channels of
  * the image and the same 16 of the result are a piece, whose weights of one tap are a matrix of 16 by 16 that is
  * zero outside of the groups on its diagonal. Most of the products are with these zeros, and are still
  * cheaper than a group's own. A block keeps the elements that a tile of windows meets in shared memory, the

@@ -71,14 +71,14 @@ static int has_order(const conv_plan *q)
     return from->stride[4] == 1 || (from->stride[1] == 1 && spans_32_bits(from));
 }
 
-/* Products of many rows are faster from windows in memory (unfolded.c), but not those for the image in planes. */
+/* Products of many rows are faster from windows in memory (unfolded.c), but not gradients in planes. */
 static int has_channels(const conv_plan *q)
 {
     const int64_t from = q->kind == CONV_INPUT ? q->co : q->ci, rows = rows_of(q);
     const int64_t depth = q->kind == CONV_WEIGHT ? CONV_GATHER_ROWS : CONV_GATHER_DEPTH;
     return from >= FEWEST_CHANNELS && from % depth == 0 &&
            up(rows, CONV_GATHER_ROWS) * 4 <= rows * 5 &&
-           (rows <= MOST_ROWS || (q->kind == CONV_INPUT && q->grid->stride[4] == 1));
+           (rows <= MOST_ROWS || (q->kind != CONV_FORWARD && q->grid->stride[4] == 1));
 }
 
 int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev)

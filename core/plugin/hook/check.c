@@ -141,6 +141,8 @@ static bool queues(hook_slot_id id)
            (id >= HOOK_SLOT_comm_all_reduce && id <= HOOK_SLOT_comm_barrier);
 }
 
+ND_TLS int inside_host_function; /* before the pointer, so that no gap is between them */
+
 /* The innermost of this thread's calls that queue work. A plug-in's function may have the host queue more on its own
  * stream, the end of its work with a plan of ndh.plan/1: that is no other thread's. */
 ND_TLS hook_call *queueing;
@@ -198,7 +200,6 @@ static void stream_left(hook_call *c)
 }
 
 /* ---- functions of the host that a stream calls ---- */
-ND_TLS int inside_host_function;
 typedef struct {
     void (*fn)(void *);
     void *arg;
