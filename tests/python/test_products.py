@@ -48,8 +48,8 @@ def test_one_tile():
 
 
 def test_packed_for_all_tiles():
-    for dtype in ("float32", "float64", "int64"):
-        for turned in range(4):
+    for dtype in DTYPES:
+        for turned in range(4) if dtype != "int8" else ():
             product(401, 519, 333, dtype, turned)  # two blocks of k, of 260 and 259
 
 

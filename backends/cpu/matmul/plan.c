@@ -78,10 +78,10 @@ static void plan_tiles(mm_plan *p)
 {
     const int64_t wanted = cpu_team() > 4 ? 4 * cpu_team() : 16;
     const int64_t size = p->k->element;
-    /* Small products are one tile, as far as can be. */
+    /* Small products are one tile, as far as can be. A tile begins where a panel of a does. */
     const int is_small = p->m * p->n * p->depth <= 2 * MM_TASK_WORK;
-    int64_t tm = (is_small ? 960 : 480) / size, tn = 2048 / size;
     const int64_t step_m = 12, step_n = 128 / size;
+    int64_t tm = (is_small ? 960 : 480) / size / step_m * step_m, tn = 2048 / size;
     if (tm > p->m)
         tm = (p->m + step_m - 1) / step_m * step_m;
     if (tn > p->n)
