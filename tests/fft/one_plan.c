@@ -70,20 +70,20 @@ static nd_status transform(const nd_array *a, nd_array **r)
 }
 
 /* Numbers of a pattern that is the user's alone. */
-static nd_array *numbers(const row *row, int number)
+static nd_array *numbers(const row *of, int number)
 {
     static double values[MOST];
-    const int64_t n = row->shape[0] * row->shape[1];
-    const bool is_complex = row->dtype == ND_C64 || row->dtype == ND_C128;
+    const int64_t n = of->shape[0] * of->shape[1];
+    const bool is_complex = of->dtype == ND_C64 || of->dtype == ND_C128;
     const nd_layout layout = {.size = sizeof layout,
                               .dtype = is_complex ? ND_C128 : ND_F64,
                               .ndim = 2,
-                              .shape = row->shape};
+                              .shape = of->shape};
     nd_array *wide = NULL, *a = NULL;
     for (int64_t i = 0; i < n * (is_complex ? 2 : 1); i++)
         values[i] = (double)((i * (37 + 4 * number) + i * i % 11) % 101) / 16 - 3;
     DO(nd_from_host(&layout, values, device, &wide));
-    DO(nd_astype(wide, row->dtype, &a));
+    DO(nd_astype(wide, of->dtype, &a));
     nd_release(wide);
     return a;
 }
@@ -99,14 +99,14 @@ static bool has_bits(const user *u, nd_array *r)
 }
 
 /* Operands, streams, and results one after another. Returns how often a transform asks for its plan. */
-static int64_t set_up(const row *row)
+static int64_t set_up(const row *of)
 {
     nd_plan_stats before = {0};
     DO(nd_plan_cache_clear(planner));
     for (int i = 0; i < PAIR; i++) {
         user *u = &users[i];
         nd_array *r = NULL;
-        u->in = numbers(row, i);
+        u->in = numbers(of, i);
         DO(nd_stream_create(device, NULL, &u->stream));
         DO(nd_synchronize(device));
         before = stats();
@@ -116,7 +116,7 @@ static int64_t set_up(const row *row)
             bail("a result without room");
         DO(nd_to_host(r, u->want, u->nbytes));
         nd_release(r);
-        same(stats().misses - before.misses, i == 0, "%s: %s: %s", where, row->name,
+        same(stats().misses - before.misses, i == 0, "%s: %s: %s", where, of->name,
              i == 0 ? "the first one makes the plan" : "the second one has it");
     }
     return uses(&before);
@@ -155,17 +155,17 @@ static int on_streams(int64_t forget_at)
     return wrong;
 }
 
-static void two_streams(const row *row, int64_t asks)
+static void two_streams(const row *of, int64_t asks)
 {
     const nd_plan_stats before = stats();
     same(on_streams(-1), 0, "%s: %s: two streams with one plan have the same bits", where,
-         row->name);
-    same(stats().misses - before.misses, 0, "%s: %s: no second plan is made", where, row->name);
-    same(uses(&before), asks * rounds * PAIR, "%s: %s: every use is a hit", where, row->name);
-    same(stats().count, before.count, "%s: %s: and as many plans are kept", where, row->name);
+         of->name);
+    same(stats().misses - before.misses, 0, "%s: %s: no second plan is made", where, of->name);
+    same(uses(&before), asks * rounds * PAIR, "%s: %s: every use is a hit", where, of->name);
+    same(stats().count, before.count, "%s: %s: and as many plans are kept", where, of->name);
     same(on_streams(rounds / 2), 0, "%s: %s: also when it is forgotten while queued work uses it",
-         where, row->name);
-    same(stats().in_flight, 0, "%s: %s: and none is left in flight", where, row->name);
+         where, of->name);
+    same(stats().in_flight, 0, "%s: %s: and none is left in flight", where, of->name);
 }
 
 /* ---- two threads, each on a stream of its own ---- */
@@ -204,22 +204,22 @@ static intptr_t on_threads(void)
     return wrong;
 }
 
-static void two_threads(const row *row, int64_t asks)
+static void two_threads(const row *of, int64_t asks)
 {
     DO(nd_plan_cache_clear(planner));
     nd_plan_stats before = stats();
     same(on_threads(), 0, "%s: %s: two threads that make and use one plan have the same bits",
-         where, row->name);
+         where, of->name);
     const int64_t made = stats().misses - before.misses;
     ok(made >= 1 && made <= PAIR, "%s: %s: %lld of them asked for it before there was one", where,
-       row->name, (long long)made);
+       of->name, (long long)made);
     same(uses(&before), asks * rounds * PAIR, "%s: %s: every use is a hit or a miss", where,
-         row->name);
-    same(stats().count, 1, "%s: %s: one plan is kept", where, row->name);
+         of->name);
+    same(stats().count, 1, "%s: %s: one plan is kept", where, of->name);
     before = stats();
-    same(on_threads(), 0, "%s: %s: again, with the plan that is there", where, row->name);
-    same(stats().misses - before.misses, 0, "%s: %s: which both find", where, row->name);
-    same(stats().in_flight, 0, "%s: %s: none is left in flight", where, row->name);
+    same(on_threads(), 0, "%s: %s: again, with the plan that is there", where, of->name);
+    same(stats().misses - before.misses, 0, "%s: %s: which both find", where, of->name);
+    same(stats().in_flight, 0, "%s: %s: none is left in flight", where, of->name);
 }
 
 /* ---- devices ---- */

@@ -125,10 +125,14 @@ static lin_room room_of(const lin_job *j, int64_t n, int vectors)
     const int64_t rotations =
         LIN_SMALL / 2 * (24 + 4 * j->real + j->size) + LIN_SMALL * (j->real + 4) + 7 * 16;
     if (n > LIN_SMALL / 2)
-        return (lin_room){(vectors ? 2 : 1) * n * LIN_PITCH(n), rotations, LIN_F_SMALL, 0};
+        return (lin_room){.elements = (vectors ? 2 : 1) * n * LIN_PITCH(n),
+                          .nbytes = rotations,
+                          .place = LIN_F_SMALL};
     const int32_t together = n <= LIN_SMALL / 4 ? 4 : 2;
-    return (lin_room){together * n * LIN_PITCH(n), rotations, together == 4 ? OF_8 : OF_16,
-                      together};
+    return (lin_room){.elements = together * n * LIN_PITCH(n),
+                      .nbytes = rotations,
+                      .place = together == 4 ? OF_8 : OF_16,
+                      .together = together};
 }
 
 static int32_t small_eigh(lin_job *j)

@@ -107,11 +107,13 @@ static lin_room room_of(const lin_job *j)
     const int right = j->call->op == NDP_OP_solve_triangular && params_of(j)->right;
     const int64_t n = j->call->in[0].shape[1], k = b->shape[right ? 1 : 2];
     if (!lin_is_small(n, n))
-        return (lin_room){n * LIN_PITCH(n), 48 + 2 * n * 4, 0, 0};
+        return (lin_room){.elements = n * LIN_PITCH(n), .nbytes = 48 + 2 * n * 4};
     if (n > LIN_SMALL / 2 && j->call->op == NDP_OP_solve && params_of(j)->trans == NDP_TRANS_N)
-        return (lin_room){n * LIN_SMALL_PITCH, 32 + 2 * LIN_SMALL * 4, COLUMNS, 0};
-    return (lin_room){(n + (k < LIN_SMALL_SIDES ? k : LIN_SMALL_SIDES)) * LIN_PITCH(n),
-                      32 + LIN_SMALL * 4, LIN_F_SMALL, 0};
+        return (lin_room){
+            .elements = n * LIN_SMALL_PITCH, .nbytes = 32 + 2 * LIN_SMALL * 4, .place = COLUMNS};
+    return (lin_room){.elements = (n + (k < LIN_SMALL_SIDES ? k : LIN_SMALL_SIDES)) * LIN_PITCH(n),
+                      .nbytes = 32 + LIN_SMALL * 4,
+                      .place = LIN_F_SMALL};
 }
 
 static int32_t shared_solve(lin_job *j, lin_way way)
