@@ -24,8 +24,8 @@ struct nd_magazine {
     int32_t count[CLASSES];
 };
 
-ND_TLS nd_magazine *magazines;
 ND_TLS int registry_depth;
+ND_TLS nd_magazine *magazines;
 static pthread_mutex_t registry = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
