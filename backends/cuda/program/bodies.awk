@@ -2,7 +2,7 @@
 # From bodies.ptx, which nvcc makes of bodies.cu, to the texts that ptx.c puts into kernels: of each
 # function its body, in which #0 is the first operand, #r the result
 # and #u a number that no other body of the kernel has. Functions that need memory of their own, or
-# others, are left out: kernels with these are compiled. Into
+# others but rows_divide, which stays a function, are left out: kernels with these are compiled. Into
 # the file that INDEX names: where each text begins and how long it is.
 BEGIN { at = 0 }
 function say(text) {
@@ -17,7 +17,14 @@ function end() {
     printf "{\"%s\", %d, %d},\n", entry, first, at - first > INDEX
 }
 function finish(   i, last) {
-    if (wanted && n < 400) {
+    if (plain) {
+        begin("rows_divide")
+        say(".func (.param .b32 func_retval0) rows_divide(.param .b32 rows_divide_param_0, .param .b32 rows_divide_param_1)\n{")
+        for (i = 0; i < n; i++)
+            say(line[i])
+        say("}")
+        end()
+    } else if (wanted && n < 400) {
         begin(name)
         for (i = 0; i < n; i++) {
             if (line[i] != "ret;")
@@ -31,15 +38,16 @@ function finish(   i, last) {
             say("$E#u:")
         end()
     }
-    inside = wanted = n = 0
+    inside = wanted = plain = n = 0
 }
-{ sub(/^[ \t]+/, ""); sub(/[ \t]*\/\/.*/, ""); gsub(/[ \t]+/, " ") }
+{ gsub(/_Z[A-Za-z0-9_]*rows_divideEff/, "rows_divide"); sub(/^[ \t]+/, ""); sub(/[ \t]*\/\/.*/, ""); gsub(/[ \t]+/, " ") }
 /^$/ { next }
 /^(\.visible )?\.func / {
     name = $0
     sub(/\($/, "", name)
     sub(/.* /, "", name)
     wanted = $1 == ".visible"
+    plain = name == "rows_divide"
     inside = n = 0
     next
 }
@@ -48,8 +56,8 @@ $0 == "{" && !inside { inside = depth = 1; next }
 $0 ~ /^\{/ && $0 !~ /\}/ { depth++ }
 $0 == "}" { if (--depth == 0) { finish(); next } }
 /\.local|\.const|__local_depot/ || /^mov\.u64 %rd[0-9]+, [A-Za-z_]/ || /^brx/ { wanted = 0 }
-/^call/ { wanted = 0 }
-/^ld\.param\..*_param_[0-9]+\];$/ {
+/^[A-Za-z_0-9]+, *$/ && $0 !~ /^(rows_divide|param[0-9]+), *$/ { wanted = 0 }
+/^ld\.param\..*_param_[0-9]+\];$/ && !plain {
     type = $1
     sub(/^ld\.param\./, "", type)
     which = $0
@@ -63,12 +71,12 @@ $0 == "}" { if (--depth == 0) { finish(); next } }
     else
         $0 = "mov.b" bits " " $2 " #" which ";"
 }
-/^st\.param\.[a-z]+[0-9]+ \[func_retval0/ {
+/^st\.param\.[a-z]+[0-9]+ \[func_retval0/ && !plain {
     type = $1
     sub(/^st\.param\../, "", type)
     value = $0
     sub(/.*\], */, "", value)
     $0 = "mov.b" type " #r, " value
 }
-/_param_[0-9]|func_retval/ { wanted = 0 }
+!plain && /_param_[0-9]|func_retval/ { wanted = 0 }
 { gsub(/\$L__BB[0-9]+_/, "$L#u_"); line[n++] = $0 }
