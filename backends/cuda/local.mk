@@ -108,7 +108,7 @@ CLEANFILES += %reldir%/program/sums.h
 # What kernels are put together from at run time: for the least capability that ptx.h names.
 %reldir%/program/ndock_cuda_la-ptx.lo %reldir%/program/tests_cuda_program_t-ptx.$(OBJEXT): %reldir%/program/bodies.txt
 %reldir%/program/bodies.txt: %reldir%/program/bodies.cu %reldir%/program/bodies.awk $(cuda_kernel_headers) $(dist_ndockinclude_DATA)
-	$(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) $(NVCCFLAGS) $(nvcc_flags) -ptx -rdc=true -arch=compute_80 \
+	$(AM_V_NVCC)$(MKDIR_P) $(@D) && $(NVCC) `echo '$(NVCCFLAGS)' | sed 's/-Ofc=[a-z0-9]*//'` $(nvcc_flags) -ptx -rdc=true -arch=compute_80 \
 	  -o %reldir%/program/bodies.ptx $(srcdir)/%reldir%/program/bodies.cu && \
 	  awk -v INDEX=%reldir%/program/bodies.h -f $(srcdir)/%reldir%/program/bodies.awk %reldir%/program/bodies.ptx >$@.new && \
 	  rm -f %reldir%/program/bodies.ptx && mv $@.new $@

@@ -3,8 +3,12 @@
 # function its body, in which #0 is the first operand, #r the result
 # and #u a number that no other body of the kernel has. Functions that need memory of their own, or
 # others but rows_divide, which stays a function, are left out: kernels with these are compiled. Into
-# the file that INDEX names: where each text begins and how long it is.
-BEGIN { at = 0 }
+# the file that INDEX names: where each text begins and how long it is. The first entry is nobody's, so that the table is
+# never empty: a compiler that is told not to optimise may leave no function that can be used.
+BEGIN {
+    at = texts = 0
+    print "{\"\", 0, 0}," > INDEX
+}
 function say(text) {
     print text
     at += length(text) + 1
@@ -15,6 +19,7 @@ function begin(name) {
 }
 function end() {
     printf "{\"%s\", %d, %d},\n", entry, first, at - first > INDEX
+    texts++
 }
 function finish(   i, last) {
     if (plain) {
@@ -80,3 +85,7 @@ $0 == "}" { if (--depth == 0) { finish(); next } }
 }
 !plain && /_param_[0-9]|func_retval/ { wanted = 0 }
 { gsub(/\$L__BB[0-9]+_/, "$L#u_"); line[n++] = $0 }
+END {
+    if (!texts)
+        print "bodies.awk: nvcc made no formula that can be used; kernels of expressions will all be compiled by NVRTC" > "/dev/stderr"
+}
