@@ -126,7 +126,9 @@ typedef void steps_of(axis *x, const nd_array *a, nd_array *const *t, const nd_a
 /* Of a on the host, some rows are taken through all the steps while they are in a cache. */
 static nd_array *by_rows(axis *x, const nd_array *a, nd_array *const *t, steps_of *f)
 {
-    nd_array *r = x->s.status == ND_OK ? empty(x, a, x->n, a->dtype) : NULL;
+    if (x->s.status != ND_OK)
+        return NULL;
+    nd_array *r = empty(x, a, x->n, a->dtype);
     if (x->s.status != ND_OK)
         return NULL;
     const int64_t rows = x->last > 0 && a->size > 0 ? a->shape[0] : 1;

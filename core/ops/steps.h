@@ -22,7 +22,8 @@ typedef struct {
 } nd_steps;
 
 /* x becomes what the call makes in &x, which reads another variable; NULL where a step has
- * failed. */
+ * failed. The call makes no step itself: that one could fail, and the call would run with what is
+ * not there (tests/unit/symbols.sh looks). */
 #define ND_STEP(s, x, call)           \
     do {                              \
         (x) = NULL;                   \

@@ -20,6 +20,12 @@ typedef struct {
     form x, w, y, b;
 } trial;
 
+static int64_t windows_of(const trial *t, int d)
+{
+    const int64_t reach = t->dilation[d] * (t->kernel[d] - 1) + 1;
+    return (t->image[d] + 2 * t->padding[d] - reach) / t->stride[d] + 1;
+}
+
 static void random_axis(trial *t, int d, int three)
 {
     t->kernel[d] = three ? 3 : 1 + below(3);
@@ -36,7 +42,7 @@ static void random_axis(trial *t, int d, int three)
         t->grid[d] = t->image[d];
         return;
     }
-    t->grid[d] = (t->image[d] + 2 * t->padding[d] - reach) / t->stride[d] + 1;
+    t->grid[d] = windows_of(t, d);
     t->more[d] = t->image[d] - ((t->grid[d] - 1) * t->stride[d] - 2 * t->padding[d] + reach);
 }
 
@@ -195,7 +201,7 @@ static void short_trial(trial *t)
         t->kernel[d] = d == 1 ? 7 : 6;
         t->stride[d] = t->padding[d] = 2;
         t->dilation[d] = 1 + below(2);
-        t->grid[d] = (t->image[d] + 4 - t->dilation[d] * (t->kernel[d] - 1) - 1) / 2 + 1;
+        t->grid[d] = windows_of(t, d);
     }
     const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
     const int64_t w[4] = {t->co, t->ci, t->kernel[1], t->kernel[2]};
@@ -241,9 +247,7 @@ static void diagonal_trial(trial *t, int turn)
         t->stride[d] = kind == FORWARD ? 1 + below(2) : 1;
         t->padding[d] = below(3);
         t->image[d] = d == 1 ? 11 + below(9) : wide ? 8 * (16 + below(4)) : turn & 4 ? 16 : 13;
-        t->grid[d] = (t->image[d] + 2 * t->padding[d] - t->dilation[d] * (t->kernel[d] - 1) - 1) /
-                         t->stride[d] +
-                     1;
+        t->grid[d] = windows_of(t, d);
     }
     const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
     const int64_t w[4] = {t->co, size, t->kernel[1], t->kernel[2]};
@@ -274,9 +278,7 @@ static void gathered_trial(trial *t, int turn)
         t->stride[d] = kind == INPUT ? 1 : 1 + below(2);
         t->padding[d] = below(3);
         t->image[d] = d == 1 ? 23 + below(9) : 12 + 2 * below(4);
-        t->grid[d] = (t->image[d] + 2 * t->padding[d] - t->dilation[d] * (t->kernel[d] - 1) - 1) /
-                         t->stride[d] +
-                     1;
+        t->grid[d] = windows_of(t, d);
     }
     const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
     const int64_t w[4] = {t->co, t->ci, t->kernel[1], t->kernel[2]};

@@ -56,12 +56,21 @@ no_streams() {
     ! grep -rnE '\b(stdout|stderr)\b|\bfprintf *\(|\bassert *\(' "$srcdir/core" "$srcdir/backends" \
         --include='*.c' --include='*.h' --include='*.cu' | grep -v '/dev/stdout'
 }
+# A step inside the call of another may fail, and the call runs with what is not there: each has a variable of its own.
+no_nested_steps() {
+    find "$srcdir/core" -name '*.c' -exec sh -c 'for file; do
+        tr "\n" " " <"$file" | grep -oE "ND_STEP(_DO)?\([^;]*[^a-z_](nd__step([0-9]|_[a-z]+))\([^;]*;" | sed "s|^|$file: |"
+    done' sh {} + >"$tap_dir/nested"
+    cat "$tap_dir/nested"
+    [ ! -s "$tap_dir/nested" ]
+}
 
 check 'the library exports only nd_ names' only_nd
 check 'each of them has version NDOCK_0' versioned
 check 'the CPU plug-in exports its entry alone' only_entry
 check 'the CPU plug-in asks for no symbol of ours' nothing_of_ours
 check 'the sources use no standard stream and no assert' no_streams
+check 'no step is made inside the call of another' no_nested_steps
 if imported $lib | grep -qE '^__(asan|ubsan|tsan|msan|lsan)_'; then
     for text in 'the CUDA plug-in takes no static thread-local storage' 'thread-local storage is left to others' 'only libc and libm are needed' 'the stripped library is at most 1.5 MiB' \
         'the library imports nothing that prints or exits' 'nor does the CPU plug-in'; do

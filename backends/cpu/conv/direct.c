@@ -22,13 +22,11 @@ static int64_t rows_of(const cv_plan *p)
 
 int cv_is_direct(const cv_plan *p)
 {
-    const int flat =
-        p->kernel[0] == 1 && p->source.extent[0] == 1 && p->out.extent[0] == 1 && p->before[0] == 0;
     const int beside = p->source.channel == 1 && p->source.space[2] != 1 && p->ci > 1;
     const int scaled =
         !p->backward && (p->stride[1] > CV_MOST_PHASES || p->stride[2] > CV_MOST_PHASES);
-    if (!flat || scaled || p->co < CV_LEAST_OUT || p->ci < 1 || cv_product(p->phases) > 16 ||
-        cv_product(p->out.extent) == 0 || p->images == 0 ||
+    if (!cv_is_flat(p) || scaled || p->co < CV_LEAST_OUT || p->ci < 1 ||
+        cv_product(p->phases) > 16 || cv_product(p->out.extent) == 0 || p->images == 0 ||
         (beside && !mm_is_native(p->k, p->source.dtype)))
         return 0;
     cv_grid least;

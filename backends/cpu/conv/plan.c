@@ -3,6 +3,12 @@
 #include <string.h>
 #include "conv/conv.h"
 
+int cv_is_flat(const cv_plan *p)
+{
+    return p->kernel[0] == 1 && p->source.extent[0] == 1 && p->out.extent[0] == 1 &&
+           p->before[0] == 0;
+}
+
 int cv_is_line(const int64_t space[3], const int64_t extent[3])
 {
     for (int d = 1; d >= 0; d--)

@@ -55,13 +55,11 @@ static void plan_copy(const cv_plan *f, cv_weight_direct *d)
 
 int cv_weight_is_direct(const cv_plan *f)
 {
-    const int flat =
-        f->kernel[0] == 1 && f->source.extent[0] == 1 && f->out.extent[0] == 1 && f->before[0] == 0;
     const int64_t line = 64 / f->k->element, lanes = lanes_of(f);
     cv_weight_direct d;
-    if (!flat || f->co < CV_LEAST_OUT || f->ci < 1 || 2 * lanes < mm_round_up(lanes, line) ||
-        cv_product(f->out.extent) == 0 || f->images == 0 || !mm_is_native(f->k, f->source.dtype) ||
-        !mm_is_native(f->k, f->out.dtype))
+    if (!cv_is_flat(f) || f->co < CV_LEAST_OUT || f->ci < 1 ||
+        2 * lanes < mm_round_up(lanes, line) || cv_product(f->out.extent) == 0 || f->images == 0 ||
+        !mm_is_native(f->k, f->source.dtype) || !mm_is_native(f->k, f->out.dtype))
         return 0;
     plan_copy(f, &d);
     return d.group * f->groups <= MOST_BYTES;

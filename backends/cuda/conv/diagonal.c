@@ -13,11 +13,6 @@ typedef struct {
     int64_t nbytes, second;  /* of shared memory; to the weights */
 } geometry;
 
-static int64_t up(int64_t n, int64_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 static void measure(geometry *g, const conv_plan *q, const ndp_conv *c)
 {
     const int64_t *kernel = q->weight->shape + 2, pixel = 2 * CONV_PIECE;
@@ -34,7 +29,7 @@ static geometry geometry_of(const conv_plan *q, const ndp_conv *c)
     const int64_t height = q->made->shape[3], width = q->made->shape[4];
     const int64_t parts = (width + MOST_WIDTH - 1) / MOST_WIDTH;
     geometry g = {.pieces = q->made->shape[1] % (CONV_PIECES * CONV_PIECE) ? 1 : CONV_PIECES};
-    g.tile[1] = up((width + parts - 1) / parts, 4);
+    g.tile[1] = conv_round_up((width + parts - 1) / parts, 4);
     g.tiles[1] = (width + g.tile[1] - 1) / g.tile[1];
     for (int64_t rows = MOST_WINDOWS / g.tile[1];; rows = g.tile[0] - 1) {
         rows = rows < 1 ? 1 : rows < height ? rows : height;

@@ -11,11 +11,6 @@ enum {
     MORE_SPLITS = 64
 };
 
-static int64_t up(int64_t n, int64_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 static int64_t rows_of(const conv_plan *q)
 {
     return q->kind == CONV_INPUT ? q->ci : q->co;
@@ -27,8 +22,8 @@ static int64_t tiles_of(const conv_plan *q)
     const ndp_view *of = q->kind == CONV_INPUT ? q->image : q->grid;
     const int64_t columns =
         q->kind == CONV_WEIGHT ? q->ci * conv_plane(q->weight) : of->shape[0] * conv_plane(of);
-    return (up(rows_of(q), CONV_GATHER_ROWS) / CONV_GATHER_ROWS) *
-           (up(columns, CONV_GATHER_COLUMNS) / CONV_GATHER_COLUMNS);
+    return (conv_round_up(rows_of(q), CONV_GATHER_ROWS) / CONV_GATHER_ROWS) *
+           (conv_round_up(columns, CONV_GATHER_COLUMNS) / CONV_GATHER_COLUMNS);
 }
 
 /* The fewest parts that keep all processors busy to the end, or nearly. */
@@ -38,13 +33,13 @@ static void take_splits(conv_plan *q, const ndp_dev *dev)
     const int64_t first = (ROUNDS * sms + tiles - 1) / tiles, least = first < 2 ? 2 : first;
     const int64_t most = q->k / (8 * CONV_GATHER_DEPTH);
     int64_t n = least;
-    while (n < least + MORE_SPLITS && up(n * tiles, sms) * 16 > n * tiles * 17)
+    while (n < least + MORE_SPLITS && conv_round_up(n * tiles, sms) * 16 > n * tiles * 17)
         n++;
     n = n < least + MORE_SPLITS ? n : least;
     n = n < most ? n : most;
     n = n < CONV_MOST_SPLITS ? n : CONV_MOST_SPLITS;
     n = n < 2 ? 2 : n;
-    q->part = up((q->k + n - 1) / n, CONV_GATHER_DEPTH);
+    q->part = conv_round_up((q->k + n - 1) / n, CONV_GATHER_DEPTH);
     q->splits = (int32_t)((q->k + q->part - 1) / q->part);
 }
 
@@ -77,7 +72,7 @@ static int has_channels(const conv_plan *q)
     const int64_t from = q->kind == CONV_INPUT ? q->co : q->ci, rows = rows_of(q);
     const int64_t depth = q->kind == CONV_WEIGHT ? CONV_GATHER_ROWS : CONV_GATHER_DEPTH;
     return from >= FEWEST_CHANNELS && from % depth == 0 &&
-           up(rows, CONV_GATHER_ROWS) * 4 <= rows * 5 &&
+           conv_round_up(rows, CONV_GATHER_ROWS) * 4 <= rows * 5 &&
            (rows <= MOST_ROWS || (q->kind != CONV_FORWARD && q->grid->stride[4] == 1));
 }
 
@@ -103,7 +98,7 @@ int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev
 
 uint64_t cuda_conv_gathered_scratch(const conv_plan *q)
 {
-    return (uint64_t)(q->k * up(rows_of(q), CONV_GATHER_ROWS)) * 4;
+    return (uint64_t)(q->k * conv_round_up(rows_of(q), CONV_GATHER_ROWS)) * 4;
 }
 
 /* How results are written: by vectors of pixels or of channels, where memory has them whole. */
@@ -127,8 +122,8 @@ int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_p
                                cuda_convolving *p)
 {
     const ndp_view *pixels = q->kind == CONV_INPUT ? q->image : q->grid;
-    const int64_t rows = up(p->m, CONV_GATHER_ROWS) / CONV_GATHER_ROWS;
-    const int64_t columns = up(p->n, CONV_GATHER_COLUMNS) / CONV_GATHER_COLUMNS;
+    const int64_t rows = conv_round_up(p->m, CONV_GATHER_ROWS) / CONV_GATHER_ROWS;
+    const int64_t columns = conv_round_up(p->n, CONV_GATHER_COLUMNS) / CONV_GATHER_COLUMNS;
     int32_t status = NDP_OK;
     if (q->kind == CONV_INPUT)
         cuda_conv_turn_around(p);

@@ -13,11 +13,6 @@ typedef struct {
     int64_t nbytes, second; /* of shared memory; to what follows the elements */
 } geometry;
 
-static int64_t up(int64_t n, int64_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 /* Bytes of an element as it is kept: halves are widened. */
 static int64_t kept_bytes(const conv_plan *q)
 {
@@ -27,7 +22,8 @@ static int64_t kept_bytes(const conv_plan *q)
 /* Jobs of the weight's gradient: of four channels of the image and CONV_MADE of the grid, for each tap. */
 static int64_t jobs_of(const conv_plan *q)
 {
-    return conv_plane(q->weight) * (up(q->ci, 4) / 4) * (up(q->co, CONV_MADE) / CONV_MADE);
+    return conv_plane(q->weight) * (conv_round_up(q->ci, 4) / 4) *
+           (conv_round_up(q->co, CONV_MADE) / CONV_MADE);
 }
 
 static void measure(geometry *g, const conv_plan *q, const ndp_conv *c)
@@ -38,13 +34,14 @@ static void measure(geometry *g, const conv_plan *q, const ndp_conv *c)
     for (int d = 0; d < 2; d++)
         g->kept[d] =
             (g->tile[d] - 1) * c->stride[1 + d] + (kernel[1 + d] - 1) * c->dilation[1 + d] + 1;
-    g->second = up(g->kept[0] * g->kept[1] * up(from, 4) * size, 32);
+    g->second = conv_round_up(g->kept[0] * g->kept[1] * conv_round_up(from, 4) * size, 32);
     if (q->kind == CONV_WEIGHT) {
         const int64_t sums = jobs_of(q) * 4 * CONV_MADE * size;
-        g->nbytes = g->second + g->tile[0] * g->tile[1] * up(q->co, CONV_MADE) * size;
+        g->nbytes = g->second + g->tile[0] * g->tile[1] * conv_round_up(q->co, CONV_MADE) * size;
         g->nbytes = g->nbytes > sums ? g->nbytes : sums;
     } else {
-        g->nbytes = g->second + conv_plane(q->weight) * up(from, 4) * up(made, CONV_MADE) * size;
+        g->nbytes = g->second + conv_plane(q->weight) * conv_round_up(from, 4) *
+                                    conv_round_up(made, CONV_MADE) * size;
     }
 }
 
@@ -105,7 +102,7 @@ int32_t cuda_conv_grouped_run(const cuda_kernel *k, ndp_stream *s, const conv_pl
         q->kind == CONV_WEIGHT ? jobs_of(q) * windows : (windows + WINDOWS - 1) / WINDOWS;
     if (q->kind == CONV_INPUT)
         cuda_conv_turn_around(p);
-    threads = threads < CONV_THREADS ? up(threads, 32) : CONV_THREADS;
+    threads = threads < CONV_THREADS ? conv_round_up(threads, 32) : CONV_THREADS;
     for (int d = 0; d < 2; d++) {
         p->tile[d] = (int32_t)g.tile[d];
         p->kept[d] = (int32_t)g.kept[d];

@@ -51,6 +51,11 @@ typedef struct {
     int32_t is_diagonal;     /* groups of some channels of 16 bits by tensor cores */
 } conv_plan;
 
+static inline int64_t conv_round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
 static inline int conv_has_two_axes(const conv_plan *q, const ndp_conv *c)
 {
     return q->image->shape[2] == 1 && q->weight->shape[2] == 1 && q->grid->shape[2] == 1 &&

@@ -240,10 +240,7 @@ static void add_stores(const cuda_rows_maker *m, int32_t walk)
 
 static void add_walk(const cuda_rows_maker *m, int32_t walk)
 {
-    int some = 0;
-    for (int32_t v = 0; v < m->w.n_values; v++)
-        some |= m->w.use[walk][v];
-    if (!some)
+    if (!cuda_walk_has_work(&m->w, walk))
         return;
     add_stages(m, walk);
     add_divisors(m, walk);

@@ -31,6 +31,13 @@ static inline int cuda_walk_is_reduction(const cuda_walks *m, int32_t value)
 {
     return value >= m->first && cuda_source_is_reduction(cuda_walk_instruction(m, value));
 }
+static inline int cuda_walk_has_work(const cuda_walks *m, int32_t walk)
+{
+    for (int32_t v = 0; v < m->n_values; v++)
+        if (m->use[walk][v])
+            return 1;
+    return 0;
+}
 /* Whether an earlier walk has made the value. */
 static inline int cuda_walk_was_made(const cuda_walks *m, int32_t walk, int32_t value)
 {

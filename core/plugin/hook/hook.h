@@ -124,8 +124,7 @@ struct hook_call {
     uint64_t began_ns, took_ns;
     ndp_stream *stream; /* that it is noted to queue on, while `queues` */
     bool queues;
-    hook_call
-        *around; /* the one of its thread that it is inside of and that queues, while `queues` */
+    hook_call *around; /* the queueing call of its thread that it is inside of */
     /* What the check keeps from before the call. */
     fenv_t numbers;
     unsigned long number_modes;
