@@ -71,7 +71,7 @@ static void store(const float *in, int32_t dtype, int64_t n, void *out)
 
 /* ---- activations ---- */
 
-/* |x| of 32 elements at most; NaN where one is not finite. Sizes are in the order of their bits. */
+/* The largest |x| of 32 elements; NaN where one is not finite. Sizes are in the order of their bits. */
 static float largest(const float *x)
 {
     uint32_t bits[32], most = 0;
