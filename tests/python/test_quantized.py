@@ -113,6 +113,24 @@ def test_products_of_long_rows(name, device):
         assert np.all(np.isnan(np.asarray(nd.matmul_q(nd.asarray(x, device=device), w).to_device("cpu"))))
 
 
+@cases(*[(name, device) for name in ("q2_K", "q3_K") for device in DEVICES])
+def test_products_of_many_rows(name, device):
+    """So many rows that each multiprocessor of a GPU takes several tiles of 16, and adds its warps' sums more than once; the same
+    rows again and again, whose products have the same bits wherever they lie."""
+    rng = np.random.default_rng(16)
+    rows, n, copies = 1003, 2048, 36
+    raw = random_blocks(rng, rows, n, name)
+    x = rng.standard_normal((1, n)).astype(np.float32)
+    d = np.abs(x.reshape(-1, 32)).max(-1, keepdims=True) / np.float32(127)
+    scaled = x.reshape(-1, 32) * (np.float32(1) / d)
+    rounded = (np.sign(scaled) * np.floor(np.abs(scaled) + np.float32(0.5)) * d.astype(np.float64)).reshape(1, n)
+    weights = np.asarray(nd.dequantize(nd.QuantArray(nd.asarray(raw, device="cpu"), name))).astype(np.float64)
+    w = nd.QuantArray(nd.asarray(np.tile(raw, (copies, 1)), device=device), name)
+    got = np.asarray(nd.matmul_q(nd.asarray(x, device=device), w).to_device("cpu")).reshape(copies, rows)
+    assert np.all(np.abs(got[0] - rounded @ weights.T) <= 2e-6 * (np.abs(rounded) @ np.abs(weights.T)))
+    assert np.all(got == got[0])
+
+
 def blocks_of(x, name):
     """What 32 numbers become in q4_0 (the largest one is -8 of them) and q8_0, by ggml's definition, in float32 as there."""
     parts = x.reshape(-1, 32).astype(np.float32)

@@ -30,16 +30,16 @@ template <typename F> struct few_row {
     {
         return (few_sum *)(at + u / 32 * turn + sums) + u % 32;
     }
+    __device__ __forceinline__ void place(int half, unsigned (&codes)[4], float d, int sum,
+                                          bool inside) const;
 };
 
 /* 16 codes of a thread, as bytes of words, to where they belong: of elements 16*half and on. The other half of
  * their group of 32 is the next thread's, or that before. */
 template <typename F>
-static __device__ __forceinline__ void few_place(const few_row<F> &row, int half,
-                                                 unsigned (&codes)[4], float d, int sum,
-                                                 bool inside)
+__device__ __forceinline__ void few_row<F>::place(int half, unsigned (&codes)[4], float d, int sum,
+                                                  bool inside) const
 {
-    using U = unit<F>;
     const int g = half / 2, h = half % 2;
     constexpr bool halves = U::pieces == 1;
     const int u = U::units == 2 ? g / 8 * 2 + h
@@ -55,14 +55,14 @@ static __device__ __forceinline__ void few_place(const few_row<F> &row, int half
     }
     if (!inside)
         return;
-    int4 *const to = row.codes(u) + group * U::pieces * 32;
+    int4 *const to = this->codes(u) + group * U::pieces * 32;
 #pragma unroll
     for (int w = 0; w < (U::mixed ? 4 : 0); w++)
         ((unsigned *)(to + w / 2 * 32))[w % 2 * 2 + h] = codes[w];
     if (!U::mixed)
         to[halves ? 0 : h * 32] = int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
     if (halves || h == 0)
-        row.first_sum(u)[group * 32] =
+        first_sum(u)[group * 32] =
             few_sum{d, F::has_min ? __float_as_int(d * (float)sum) : sum * U::offset(group)};
 }
 
@@ -129,9 +129,9 @@ static __device__ __forceinline__ void few_values(int32_t dtype, const uint4 (&r
 }
 
 /* A thread rounds 16 elements. */
-template <typename F>
+template <typename ROW>
 static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
-                                                      int half, const few_row<F> &row)
+                                                      int half, const ROW &row)
 {
     float x[16], most = 0, finite = 0; /* NaN where one element is not finite */
     few_values(p.dtype, raw, x);
@@ -153,11 +153,11 @@ static __device__ __forceinline__ void few_round_half(const quant_params &p, con
                                __byte_perm((unsigned)c[2], (unsigned)c[3], 0x0040), 0x5410);
         sum = __dp4a((int)codes[w], 0x01010101, sum);
     }
-    few_place<F>(row, half, codes, d, sum, half * 16 < p.n);
+    row.place(half, codes, d, sum, half * 16 < p.n);
 }
 
 /* Rounds M rows of a, of which `raw` has a thread's first elements; the next ones are read meanwhile. */
-template <typename F, int M>
+template <typename ROW, int M>
 static __device__ __forceinline__ void few_round(const quant_params &p, int64_t first,
                                                  unsigned char *rounded, uint4 (&raw)[4])
 {
@@ -170,7 +170,7 @@ static __device__ __forceinline__ void few_round(const quant_params &p, int64_t 
         uint4 then[4] = {};
         if (turn > 1)
             few_load(p, first + next < p.m ? first + next : p.m - 1, after, then);
-        few_round_half<F>(p, raw, half, few_row<F>(rounded + m * p.rounded));
+        few_round_half(p, raw, half, ROW(rounded + m * p.rounded));
 #pragma unroll
         for (int k = 0; k < 4; k++)
             raw[k] = then[k];
@@ -304,7 +304,7 @@ template <typename F, int M, bool EVEN> struct few_products {
         pieces next(p, mine, begin);
         for (int i = 0; i < pieces::most; i++)
             next.fetch();
-        few_round<F, M>(p, first, rounded, raw);
+        few_round<few_row<F>, M>(p, first, rounded, raw);
         __syncthreads();
         multiply(p, next, begin, mine, rounded, first);
     }
