@@ -30,16 +30,16 @@ template <typename F> struct few_row {
     {
         return (few_sum *)(at + u / 32 * turn + sums) + u % 32;
     }
-    __device__ __forceinline__ void place(int half, unsigned (&codes)[4], float d, int sum,
-                                          bool inside) const;
 };
 
 /* 16 codes of a thread, as bytes of words, to where they belong: of elements 16*half and on. The other half of
  * their group of 32 is the next thread's, or that before. */
 template <typename F>
-__device__ __forceinline__ void few_row<F>::place(int half, unsigned (&codes)[4], float d, int sum,
-                                                  bool inside) const
+static __device__ __forceinline__ void few_place(const few_row<F> &row, int half,
+                                                 unsigned (&codes)[4], float d, int sum,
+                                                 bool inside)
 {
+    using U = unit<F>;
     const int g = half / 2, h = half % 2;
     constexpr bool halves = U::pieces == 1;
     const int u = U::units == 2 ? g / 8 * 2 + h
@@ -55,14 +55,14 @@ __device__ __forceinline__ void few_row<F>::place(int half, unsigned (&codes)[4]
     }
     if (!inside)
         return;
-    int4 *const to = this->codes(u) + group * U::pieces * 32;
+    int4 *const to = row.codes(u) + group * U::pieces * 32;
 #pragma unroll
     for (int w = 0; w < (U::mixed ? 4 : 0); w++)
         ((unsigned *)(to + w / 2 * 32))[w % 2 * 2 + h] = codes[w];
     if (!U::mixed)
         to[halves ? 0 : h * 32] = int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
     if (halves || h == 0)
-        first_sum(u)[group * 32] =
+        row.first_sum(u)[group * 32] =
             few_sum{d, F::has_min ? __float_as_int(d * (float)sum) : sum * U::offset(group)};
 }
 
@@ -128,36 +128,50 @@ static __device__ __forceinline__ void few_values(int32_t dtype, const uint4 (&r
     }
 }
 
-/* A thread rounds 16 elements. */
-template <typename ROW>
-static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
-                                                      int half, const ROW &row)
+/* A thread's N elements of 32 that threads side by side have: their codes, as bytes of words, and the codes' sum. */
+template <int N>
+static __device__ __forceinline__ void few_codes(const float (&x)[N], unsigned (&codes)[N / 4],
+                                                 float &d, int &sum)
 {
-    float x[16], most = 0, finite = 0; /* NaN where one element is not finite */
-    few_values(p.dtype, raw, x);
+    float most = 0, finite = 0; /* NaN where one element is not finite */
 #pragma unroll
-    for (int k = 0; k < 16; k++) {
+    for (int k = 0; k < N; k++) {
         most = fmaxf(most, fabsf(x[k]));
         finite = __fmaf_rn(x[k], 0, finite);
     }
-    most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
-    finite += __shfl_xor_sync(~0u, finite, 1);
-    const float d = finite == 0 ? most / 127 : NAN, inverse = inverse_of(d);
-    unsigned codes[4];
-    int sum = 0;
 #pragma unroll
-    for (int w = 0; w < 4; w++) {
+    for (int k = 1; k < 32 / N; k *= 2) {
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, k));
+        finite += __shfl_xor_sync(~0u, finite, k);
+    }
+    d = finite == 0 ? most / 127 : NAN;
+    const float inverse = inverse_of(d);
+    sum = 0;
+#pragma unroll
+    for (int w = 0; w < N / 4; w++) {
         const int c[4] = {code_of(x[4 * w] * inverse), code_of(x[4 * w + 1] * inverse),
                           code_of(x[4 * w + 2] * inverse), code_of(x[4 * w + 3] * inverse)};
         codes[w] = __byte_perm(__byte_perm((unsigned)c[0], (unsigned)c[1], 0x0040),
                                __byte_perm((unsigned)c[2], (unsigned)c[3], 0x0040), 0x5410);
         sum = __dp4a((int)codes[w], 0x01010101, sum);
     }
-    row.place(half, codes, d, sum, half * 16 < p.n);
+}
+
+/* A thread rounds 16 elements. */
+template <typename F>
+static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
+                                                      int half, const few_row<F> &row)
+{
+    float x[16], d;
+    unsigned codes[4];
+    int sum;
+    few_values(p.dtype, raw, x);
+    few_codes(x, codes, d, sum);
+    few_place<F>(row, half, codes, d, sum, half * 16 < p.n);
 }
 
 /* Rounds M rows of a, of which `raw` has a thread's first elements; the next ones are read meanwhile. */
-template <typename ROW, int M>
+template <typename F, int M>
 static __device__ __forceinline__ void few_round(const quant_params &p, int64_t first,
                                                  unsigned char *rounded, uint4 (&raw)[4])
 {
@@ -170,7 +184,7 @@ static __device__ __forceinline__ void few_round(const quant_params &p, int64_t 
         uint4 then[4] = {};
         if (turn > 1)
             few_load(p, first + next < p.m ? first + next : p.m - 1, after, then);
-        few_round_half(p, raw, half, ROW(rounded + m * p.rounded));
+        few_round_half<F>(p, raw, half, few_row<F>(rounded + m * p.rounded));
 #pragma unroll
         for (int k = 0; k < 4; k++)
             raw[k] = then[k];
@@ -304,7 +318,7 @@ template <typename F, int M, bool EVEN> struct few_products {
         pieces next(p, mine, begin);
         for (int i = 0; i < pieces::most; i++)
             next.fetch();
-        few_round<few_row<F>, M>(p, first, rounded, raw);
+        few_round<F, M>(p, first, rounded, raw);
         __syncthreads();
         multiply(p, next, begin, mine, rounded, first);
     }

@@ -16,27 +16,75 @@ struct tile_group {
 struct tile_row {
     unsigned char *const at;
     __device__ __forceinline__ explicit tile_row(unsigned char *bytes) : at(bytes) {}
-    __device__ __forceinline__ const unsigned *codes(int block) const
+    __device__ __forceinline__ unsigned *codes(int block) const
     {
-        return (const unsigned *)(at + block * TILE_ROUNDED);
+        return (unsigned *)(at + block * TILE_ROUNDED);
     }
     __device__ __forceinline__ tile_group *groups(int block) const
     {
         return (tile_group *)(at + block * TILE_ROUNDED + 256);
     }
-    /* 16 codes of a thread, of elements 16*half and on; the other half of their group is the next thread's, or that before. */
-    __device__ __forceinline__ void place(int half, unsigned (&codes)[4], float d, int sum,
-                                          bool inside) const
-    {
-        const int other = __shfl_xor_sync(~0u, sum, 1), block = half / 16;
-        if (!inside)
-            return;
-        ((int4 *)(at + block * TILE_ROUNDED))[half % 16] =
-            int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
-        if (half % 2 == 0)
-            groups(block)[half / 2 % 8] = tile_group{d, (sum & 0xffff) | other << 16};
-    }
 };
+
+/* A thread's eight elements of a super-block: as they lie in memory, of f64 as f32. */
+static __device__ __forceinline__ void tile_load(const quant_params &p, int block, uint4 (&raw)[2])
+{
+    const int i = block * 256 + (int)threadIdx.x % 32 * 8;
+    if (p.dtype == NDP_F64) {
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            raw[k] = uint4{__float_as_uint(load(p.a, p.dtype, i + 4 * k)),
+                           __float_as_uint(load(p.a, p.dtype, i + 4 * k + 1)),
+                           __float_as_uint(load(p.a, p.dtype, i + 4 * k + 2)),
+                           __float_as_uint(load(p.a, p.dtype, i + 4 * k + 3))};
+        return;
+    }
+    const uint4 *from = (const uint4 *)(p.a + (uint64_t)i * (p.dtype == NDP_F32 ? 4 : 2));
+    raw[0] = from[0];
+    if (p.dtype == NDP_F32)
+        raw[1] = from[1];
+}
+static __device__ __forceinline__ void tile_values(int32_t dtype, const uint4 (&raw)[2],
+                                                   float (&x)[8])
+{
+    if (dtype == NDP_F16)
+        few_halves<false>(raw[0], x);
+    else if (dtype == NDP_BF16)
+        few_halves<true>(raw[0], x);
+    else
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            x[4 * k] = __uint_as_float(raw[k].x);
+            x[4 * k + 1] = __uint_as_float(raw[k].y);
+            x[4 * k + 2] = __uint_as_float(raw[k].z);
+            x[4 * k + 3] = __uint_as_float(raw[k].w);
+        }
+}
+/* Rounds the warp's super-blocks, of which `raw` has the first: no other warp reads them. */
+static __device__ __forceinline__ void tile_round(const quant_params &p, const tile_row &row,
+                                                  uint4 (&raw)[2])
+{
+    const int lane = (int)threadIdx.x % 32, warps = (int)blockDim.x / 32, blocks = (int)(p.n / 256);
+#pragma unroll 1
+    for (int block = (int)threadIdx.x / 32; block < blocks; block += warps) {
+        uint4 then[2] = {};
+        if (block + warps < blocks)
+            tile_load(p, block + warps, then);
+        float x[8], d;
+        unsigned codes[2];
+        int sum;
+        tile_values(p.dtype, raw, x);
+        few_codes(x, codes, d, sum);
+        sum += __shfl_xor_sync(~0u, sum, 1);
+        const int other = __shfl_xor_sync(~0u, sum, 2);
+        ((uint2 *)row.codes(block))[lane] = uint2{codes[0], codes[1]};
+        if (lane % 4 == 0)
+            row.groups(block)[lane / 4] = tile_group{d, (sum & 0xffff) | other << 16};
+        raw[0] = then[0];
+        raw[1] = then[1];
+    }
+    __syncwarp();
+}
 
 /* sum[16 rows][8 columns] += a[16 rows][32] * b[32][8 columns], of unsigned and signed bytes: of thread 4*r + c of a warp,
  * a are elements 4*c and on of row r and of row r + 8, then the same of elements 16 and on; b elements 4*c and on of column
@@ -46,7 +94,8 @@ static __device__ __forceinline__ void tile_multiply(int (&sum)[4], unsigned a0,
                                                      unsigned b1)
 {
 #if __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
+        "%9}, {%0, %1, %2, %3};"
         : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 #endif
@@ -105,8 +154,7 @@ template <int STRIDE, bool ODD> struct tile_lane {
     const unsigned char *exact;
     unsigned shift;
     __device__ __forceinline__ tile_lane(const unsigned char *stage, int over)
-        : exact(stage + (int)threadIdx.x % 32 / 4 * STRIDE + over),
-          shift((unsigned)over % 4 * 8)
+        : exact(stage + (int)threadIdx.x % 32 / 4 * STRIDE + over), shift((unsigned)over % 4 * 8)
     {
     }
     /* The thread's words of its 4 that begin at `byte`, and 16 bytes further. */
@@ -115,8 +163,8 @@ template <int STRIDE, bool ODD> struct tile_lane {
         const int c = (int)threadIdx.x % 4;
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const unsigned *from = (const unsigned *)(exact - (ODD ? shift / 8 : 0) + byte +
-                                                      4 * c + i / 2 * 8 * STRIDE + i % 2 * 16);
+            const unsigned *from = (const unsigned *)(exact - (ODD ? shift / 8 : 0) + byte + 4 * c +
+                                                      i / 2 * 8 * STRIDE + i % 2 * 16);
             q[i / 2][i % 2] = ODD ? __funnelshift_r(from[0], from[1], shift) : from[0];
         }
     }
@@ -213,7 +261,7 @@ template <> struct tile<format_q3_K> {
 template <typename F> struct tile_pieces {
     static constexpr int bytes = 16 * tile<F>::stride;
     const int64_t row_bytes;
-    const unsigned char *row;  /* the lane's first one of the tile */
+    const unsigned char *row; /* the lane's first one of the tile */
     unsigned char *const first, *to;
     const int blocks, warps, warp, count;
     int block, done; /* rows of the tiles before */
@@ -283,7 +331,8 @@ template <typename F> struct tile_products {
                   warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
         const unsigned char *piece = mine;
         /* Of all tiles the same, since 16 rows are so many times 16 bytes. */
-        const unsigned start = (unsigned)p.blocks + (unsigned)(begin + lane / 4) * (unsigned)p.row_bytes;
+        const unsigned start =
+            (unsigned)p.blocks + (unsigned)(begin + lane / 4) * (unsigned)p.row_bytes;
         tile_columns x[2];
         int have = -1;
         for (int first = 0; first < rows; first += 16) {
@@ -321,13 +370,12 @@ template <typename F> struct tile_products {
                              *const mine = room + warp * TILE_STAGES * pieces::bytes,
                              *const rounded = room + warps * TILE_STAGES * pieces::bytes;
         const tile_row row(rounded);
-        uint4 raw[4];
-        few_load(p, 0, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */
+        uint4 raw[2] = {};
+        tile_load(p, warp, raw); /* before blocks, behind which it would arrive */
         pieces next(p, begin, (int)(end - begin), mine);
         for (int i = 0; i < TILE_STAGES; i++)
             next.fetch();
-        few_round<tile_row, 1>(p, 0, rounded, raw);
-        __syncthreads();
+        tile_round(p, row, raw);
         multiply(p, next, mine, row, (float *)(rounded + p.rounded), begin, (int)(end - begin));
     }
 };
