@@ -141,6 +141,7 @@ const kernel kernels[] = {
 #define FLASH_WIDE_SPLIT(D)                                        \
     WIDE_ROWS(flash_wide_queries_##D) WIDE_ROWS(flash_wide_queries_any_##D) \
     WIDE_ROWS(flash_wide_keys_##D) WIDE_ROWS(flash_wide_keys_any_##D)
+#define FLASH_WIDE_SHORT(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_short_##D)
 #define FLASH_WIDE_GRAD(D, STEP) WIDE_ROWS(flash_wide_grad_##D) WIDE_ROWS(flash_wide_grad_any_##D)
 #include "neural/flash_wide.def"
 #define TILED(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_##D##_F32, attention_params)

@@ -7,17 +7,26 @@
 /* Functions of a kernel: the class's own come first. */
 enum { WIDTH_32, WIDTH_64, WIDTH_80, WIDTH_96, WIDTH_128, WIDTH_256, WIDTHS };
 enum { ROWS = ATTENTION_OWN, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS, WIDE };
-enum { WIDE_ANY = WIDE + WIDTHS };
+enum { WIDE_ANY = WIDE + WIDTHS, WIDE_SHORT = WIDE_ANY + WIDTHS, FORWARDS = WIDE_SHORT + WIDTHS };
+_Static_assert((int)FORWARDS <= (int)CUDA_FUNCTIONS, "there is room for them");
 /* Of the gradient's. */
 enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS };
 enum { WIDE_GRAD_ANY = WIDE_GRAD + WIDTHS, WIDE_FINISH = WIDE_GRAD_ANY + WIDTHS };
 _Static_assert((int)WIDE_FINISH < (int)FLASH_SPLIT, "those of flash_split.c come last");
+/* Percent of the time of as many rows by a wider shape that rows by one of fewer warpgroups take, which wait more: 512
+ * rows of 64 columns by two warpgroups took longer than by three, 256 less. */
+enum { SHORT_COST = 130 };
 enum { PACKED = 64 }; /* rows of heads that share keys, at most */
 static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
-static const struct {
+typedef struct {
     int groups, keys, stages;
-} wide_shapes[WIDTHS] = {
+} wide_shape;
+static const wide_shape wide_shapes[WIDTHS] = {
 #define FLASH_WIDE(columns, groups, keys, stages) [WIDTH_##columns] = {groups, keys, stages},
+#include "neural/flash_wide.def"
+};
+static const wide_shape short_shapes[WIDTHS] = {
+#define FLASH_WIDE_SHORT(columns, groups, keys, stages) [WIDTH_##columns] = {groups, keys, stages},
 #include "neural/flash_wide.def"
 };
 static const int wide_grad_steps[WIDTHS] = {
@@ -67,12 +76,11 @@ static uint32_t grad_shared_of(int width, int keys)
 }
 
 /* Queries, steps of keys and values, their gates, and what stages begin with. */
-static uint32_t wide_shared_of(int i)
+static uint32_t wide_shared_of(int i, const wide_shape *shape)
 {
-    const int slabs = (widths[i] + 63) / 64, stages = wide_shapes[i].stages;
-    const int queries = FLASH_WIDE_PLACES(widths[i]) * 64 * wide_shapes[i].groups;
-    return (uint32_t)(slabs * (queries + 2 * stages * wide_shapes[i].keys) * 128 + 1024 +
-                      32 * stages);
+    const int slabs = (widths[i] + 63) / 64, stages = shape->stages;
+    const int queries = FLASH_WIDE_PLACES(widths[i]) * 64 * shape->groups;
+    return (uint32_t)(slabs * (queries + 2 * stages * shape->keys) * 128 + 1024 + 32 * stages);
 }
 
 /* Keys and values, two steps of queries and gradients with their sums, slopes of two steps, a part of
@@ -105,23 +113,41 @@ int32_t flash_function(cuda_kernel *k, int module, const char *name, uint32_t sh
         "shared memory for %s", name);
 }
 
-/* Kernels for compute capability 9.0 alone, where the plug-in was built with them: of each width one
- * for calls that is_plain() says, and one for any. `shared` has bytes of each width, 0: none. */
-static int32_t make_wide(cuda_kernel *k, const char *file, int32_t dtype, int first,
-                         const uint32_t *shared)
+/* Kernels for compute capability 9.0 alone, where the plug-in was built with them: one of each width, of a kind that
+ * their names say. `shared` has bytes of each width, 0: none. */
+static int32_t make_kind(cuda_kernel *k, const char *file, const char *kind, int32_t dtype,
+                         int first, const uint32_t *shared)
 {
     char name[48];
     int32_t status = NDP_OK;
-    for (int i = 0; i < 2 * WIDTHS && status == NDP_OK; i++) {
+    for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
         k->function[first + i] = NULL;
-        if (!CUDA_HAS_90A || k->dev->capability != 90 || !shared[i % WIDTHS])
+        if (!CUDA_HAS_90A || k->dev->capability != 90 || !shared[i])
             continue;
-        snprintf(name, sizeof name, "%s_%s%d_%s", file, i < WIDTHS ? "" : "any_",
-                 widths[i % WIDTHS], dtype == NDP_F16 ? "F16" : "BF16");
-        status = flash_function(k, cuda_module_of(file, dtype), name, shared[i % WIDTHS],
+        snprintf(name, sizeof name, "%s_%s%d_%s", file, kind, widths[i],
+                 dtype == NDP_F16 ? "F16" : "BF16");
+        status = flash_function(k, cuda_module_of(file, dtype), name, shared[i],
                                 &k->function[first + i]);
     }
     return status;
+}
+/* For calls that is_plain() says, and for any. */
+static int32_t make_wide(cuda_kernel *k, const char *file, int32_t dtype, int first,
+                         const uint32_t *shared)
+{
+    const int32_t status = make_kind(k, file, "", dtype, first, shared);
+    return status == NDP_OK ? make_kind(k, file, "any_", dtype, first + WIDTHS, shared) : status;
+}
+static int32_t make_wide_forward(cuda_kernel *k, int32_t dtype)
+{
+    uint32_t shared[WIDTHS], of_short[WIDTHS];
+    for (int i = 0; i < WIDTHS; i++) {
+        shared[i] = wide_shapes[i].groups ? wide_shared_of(i, &wide_shapes[i]) : 0;
+        of_short[i] = short_shapes[i].groups ? wide_shared_of(i, &short_shapes[i]) : 0;
+    }
+    const int32_t status = make_wide(k, "flash_wide", dtype, WIDE, shared);
+    return status == NDP_OK ? make_kind(k, "flash_wide", "short_", dtype, WIDE_SHORT, of_short)
+                            : status;
 }
 
 static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
@@ -173,7 +199,6 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
     const int32_t dtype = like->in[0].dtype;
     const int module = cuda_module_of("flash", dtype);
     const char *suffix = dtype == NDP_F16 ? "F16" : "BF16";
-    uint32_t shared[WIDTHS];
     int32_t status = NDP_OK;
     if (like->op == NDP_OP_attention_grad)
         return make_gradient(k, dtype);
@@ -187,9 +212,7 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
     }
     snprintf(name, sizeof name, "flash_join_%s", suffix);
     status = status == NDP_OK ? flash_function(k, module, name, 0, &k->function[JOIN]) : status;
-    for (int i = 0; i < WIDTHS; i++)
-        shared[i] = wide_shapes[i].groups ? wide_shared_of(i) : 0;
-    return status == NDP_OK ? make_wide(k, "flash_wide", dtype, WIDE, shared) : status;
+    return status == NDP_OK ? make_wide_forward(k, dtype) : status;
 }
 
 static int64_t least_of(int64_t a, int64_t b)
@@ -256,6 +279,18 @@ static int width_of(const attention_params *p)
     return i;
 }
 
+/* Whether a shape of fewer warpgroups has less to do: in turns of all multiprocessors, times a tile's rows, of which some
+ * are none of queries. */
+static int is_short(const cuda_kernel *k, const attention_params *p, int i, int64_t heads)
+{
+    const int64_t sms = k->dev->sm_count, wide = 64 * wide_shapes[i].groups,
+                  few = 64 * short_shapes[i].groups;
+    if (few == 0 || !k->function[WIDE_SHORT + i])
+        return 0;
+    return steps_of(heads * steps_of(p->rows, few), sms) * few * SHORT_COST <
+           steps_of(heads * steps_of(p->rows, wide), sms) * wide * 100;
+}
+
 int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
 {
     const int64_t pack = pack_of(p), rows = p->m * pack;
@@ -264,21 +299,27 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
         return 0;
     const int wide = rows > PACKED && k->function[WIDE + i];
     const int spread = !wide && (rows <= FLASH_SPREAD_ROWS || !k->function[ROWS + i]);
-    const int function = (wide ? is_plain(p) ? WIDE : WIDE_ANY : spread ? SPREAD : ROWS) + i;
-    if (!k->function[function])
-        return 0;
     p->pack = (int32_t)pack;
     p->rows = (int32_t)rows;
-    p->row_blocks =
-        (int32_t)steps_of(rows, wide ? 64 * wide_shapes[i].groups : rows_of(widths[i], spread));
-    const int64_t blocks = p->heads / pack * p->batch * p->row_blocks,
-                  tiles = blocks * split(k, p, blocks, wide ? wide_shapes[i].keys : FLASH_KEYS);
+    const int64_t heads = p->heads / pack * p->batch;
+    const int few = wide && is_plain(p) && is_short(k, p, i, heads);
+    const wide_shape *const shape = few ? &short_shapes[i] : &wide_shapes[i];
+    const int function = (few      ? WIDE_SHORT
+                          : wide   ? is_plain(p) ? WIDE : WIDE_ANY
+                          : spread ? SPREAD
+                                   : ROWS) +
+                         i;
+    if (!k->function[function])
+        return 0;
+    p->row_blocks = (int32_t)steps_of(rows, wide ? 64 * shape->groups : rows_of(widths[i], spread));
+    const int64_t blocks = heads * p->row_blocks,
+                  tiles = blocks * split(k, p, blocks, wide ? shape->keys : FLASH_KEYS);
     *plan = (flash_plan){.function = function,
-                         .threads = wide ? 128 * (wide_shapes[i].groups + 1) : FLASH_THREADS,
+                         .threads = wide ? 128 * (shape->groups + 1) : FLASH_THREADS,
                          .blocks = wide && FLASH_WIDE_PLACES(widths[i]) > 1
                                        ? least_of(tiles, k->dev->sm_count)
                                        : tiles,
-                         .shared = wide ? wide_shared_of(i) : shared_of(widths[i], spread)};
+                         .shared = wide ? wide_shared_of(i, shape) : shared_of(widths[i], spread)};
     p->blocks = (int32_t)tiles;
     p->parts = p->splits * (spread ? FLASH_WARPS : 1);
     if (p->parts > 1)

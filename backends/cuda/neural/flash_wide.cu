@@ -26,4 +26,7 @@ typedef FLASH_DTYPE(CUDA_DTYPE) flash_wide_element;
                       FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, true))        \
     FLASH_WIDE_KERNEL(flash_wide_any_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1), \
                       FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, false))
+#define FLASH_WIDE_SHORT(D, GROUPS, KEYS, STAGES)                             \
+    FLASH_WIDE_KERNEL(flash_wide_short_##D, CUDA_DTYPE, 128 * ((GROUPS) + 1), \
+                      FLASH_WIDE_RUN(D, GROUPS, KEYS, STAGES, true))
 #include "neural/flash_wide.def"

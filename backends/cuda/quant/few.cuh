@@ -128,45 +128,31 @@ static __device__ __forceinline__ void few_values(int32_t dtype, const uint4 (&r
     }
 }
 
-/* A thread's N elements of 32 that threads side by side have: their codes, as bytes of words, and the codes' sum. */
-template <int N>
-static __device__ __forceinline__ void few_codes(const float (&x)[N], unsigned (&codes)[N / 4],
-                                                 float &d, int &sum)
+/* A thread rounds 16 elements. */
+template <typename F>
+static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
+                                                      int half, const few_row<F> &row)
 {
-    float most = 0, finite = 0; /* NaN where one element is not finite */
+    float x[16], most = 0, finite = 0; /* NaN where one element is not finite */
+    few_values(p.dtype, raw, x);
 #pragma unroll
-    for (int k = 0; k < N; k++) {
+    for (int k = 0; k < 16; k++) {
         most = fmaxf(most, fabsf(x[k]));
         finite = __fmaf_rn(x[k], 0, finite);
     }
+    most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
+    finite += __shfl_xor_sync(~0u, finite, 1);
+    const float d = finite == 0 ? most / 127 : NAN, inverse = inverse_of(d);
+    unsigned codes[4];
+    int sum = 0;
 #pragma unroll
-    for (int k = 1; k < 32 / N; k *= 2) {
-        most = fmaxf(most, __shfl_xor_sync(~0u, most, k));
-        finite += __shfl_xor_sync(~0u, finite, k);
-    }
-    d = finite == 0 ? most / 127 : NAN;
-    const float inverse = inverse_of(d);
-    sum = 0;
-#pragma unroll
-    for (int w = 0; w < N / 4; w++) {
+    for (int w = 0; w < 4; w++) {
         const int c[4] = {code_of(x[4 * w] * inverse), code_of(x[4 * w + 1] * inverse),
                           code_of(x[4 * w + 2] * inverse), code_of(x[4 * w + 3] * inverse)};
         codes[w] = __byte_perm(__byte_perm((unsigned)c[0], (unsigned)c[1], 0x0040),
                                __byte_perm((unsigned)c[2], (unsigned)c[3], 0x0040), 0x5410);
         sum = __dp4a((int)codes[w], 0x01010101, sum);
     }
-}
-
-/* A thread rounds 16 elements. */
-template <typename F>
-static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
-                                                      int half, const few_row<F> &row)
-{
-    float x[16], d;
-    unsigned codes[4];
-    int sum;
-    few_values(p.dtype, raw, x);
-    few_codes(x, codes, d, sum);
     few_place<F>(row, half, codes, d, sum, half * 16 < p.n);
 }
 

@@ -18,9 +18,9 @@ static __device__ __forceinline__ float quant_half(const unsigned char *p)
 /* A format's facts and functions; those without minima have 0 for it. */
 #define QUANT_MIN_0(name) return (void)b, (void)h, 0.0f
 #define QUANT_MIN_1(name) return nd_q_min_##name(b, h)
-#define ND_QUANT(NAME, ID, BLOCK, NBYTES, MIN, WRITES, name, doc)                        \
+#define ND_QUANT(NAME, id, BLOCK, NBYTES, MIN, WRITES, name, doc)                        \
     struct format_##name {                                                               \
-        static constexpr int block = BLOCK, nbytes = NBYTES, id = ID;                    \
+        static constexpr int block = BLOCK, nbytes = NBYTES;                             \
         static constexpr bool has_min = MIN;                                             \
         static __device__ __forceinline__ int code(const unsigned char *b, int h, int l) \
         {                                                                                \

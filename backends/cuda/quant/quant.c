@@ -11,7 +11,6 @@ enum {
     PRODUCT_FEW_1,
     PRODUCT_FEW_2,
     PRODUCT_FEW_4,
-    PRODUCT_TILES,
     FUNCTIONS
 };
 
@@ -111,7 +110,8 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     if (warps < FEW_LEAST || tiles > MOST_TILES)
         return 0;
     blocks = blocks < 1 ? 1 : blocks < pairs ? blocks : pairs;
-    warps = warps < FEW_WARPS(rows) ? warps : FEW_WARPS(rows);
+    const int64_t most = p->format == Q2_K || p->format == Q3_K ? FEW_WARPS_PAIRS : FEW_WARPS(rows);
+    warps = warps < most ? warps : most;
     /* No more than have work, but for those that round. */
     const int64_t busy = (pairs + blocks - 1) / blocks;
     warps = busy < FEW_LEAST ? FEW_LEAST
@@ -144,41 +144,6 @@ static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
     return 1;
 }
 
-/* Of `most` warps or fewer, that share out so many super-blocks of a tile, those of whose turns the fewest are empty. */
-static int64_t tile_warps(int64_t most, int64_t blocks)
-{
-    int64_t best = most;
-    for (int64_t w = most - 1; w >= FEW_LEAST; w--)
-        if ((blocks + w - 1) / w * w < (blocks + best - 1) / best * best)
-            best = w;
-    return best;
-}
-
-/* Whether a row of a and super-blocks on their way to a warp for each, or many of them, fit into shared memory; where
- * rows have fewer super-blocks than warps are wanted, product_few serves better. */
-static int choose_tiles(const cuda_kernel *k, quant_params *p, few_launch *l)
-{
-    const int64_t blocks = p->n / 256, stride = p->format == Q2_K ? TILE_STRIDE_2 : TILE_STRIDE_3,
-                  each = TILE_STAGES * 16 * stride + TILES_KEPT * 16 * (int64_t)sizeof(float);
-    if (k->dev->capability < 80 || p->m != 1 || (p->format != Q2_K && p->format != Q3_K) ||
-        blocks < FEW_LEAST || p->blocks % 16 || p->row_bytes % 2 || p->a % 16 ||
-        p->rows > FEW_MOST_ROWS || p->n > INT32_MAX / 2)
-        return 0;
-    const int64_t room = (k->dev->shared_most - blocks * TILE_ROUNDED) / each,
-                  most = room < TILE_WARPS ? room : TILE_WARPS;
-    if (most < FEW_LEAST)
-        return 0;
-    const int64_t warps = tile_warps(most < blocks ? most : blocks, blocks);
-    p->rounded = (int32_t)(blocks * TILE_ROUNDED);
-    *l = (few_launch){.f = k->function[PRODUCT_TILES],
-                      .rows = 1,
-                      .blocks = (uint32_t)(p->rows < k->dev->sm_count ? p->rows : k->dev->sm_count),
-                      .tiles = 1,
-                      .threads = (uint32_t)warps * 32,
-                      .shared = (uint32_t)(warps * each + p->rounded)};
-    return 1;
-}
-
 static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -190,7 +155,7 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
     set_blocks(&p, call, &call->in[1]);
     if (p.rows == 0 || p.m == 0)
         return NDP_OK;
-    if (choose_tiles(k, &p, &few) || choose_few(k, &p, &few))
+    if (choose_few(k, &p, &few))
         return cuda_launch_2d(k, few.f, s, few.blocks, few.tiles, few.threads, few.shared, &p);
     const int many = p.m > 1;
     const int64_t tiles = many ? (p.m + QUANT_TILE - 1) / QUANT_TILE : 1,
@@ -214,9 +179,9 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"dequantize",    "activate",      "product_one",
-                                        "product_many",  "product_few_1", "product_few_2",
-                                        "product_few_4", "product_tiles"};
+    static const char *const names[] = {"dequantize",   "activate",      "product_one",
+                                        "product_many", "product_few_1", "product_few_2",
+                                        "product_few_4"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;

@@ -2,7 +2,7 @@
  * Quantised blocks: their elements, rows rounded to 8 bits, and products of these with blocks by
  * integer instructions of four products. A warp computes one row of blocks; its lanes take groups
  * of 32 elements in turns and add up in a fixed order. */
-#include "quant/tiles.cuh"
+#include "quant/few.cuh"
 
 /* The switch over formats, the same for all threads of a kernel. */
 #define ND_QUANT(NAME, id, BLOCK, NBYTES, MIN, WRITES, name, doc) \
@@ -174,13 +174,3 @@ template <typename F> using few_rows_4 = few_rows<F, 4>;
 QUANT_FEW(1)
 QUANT_FEW(2)
 QUANT_FEW(4)
-
-/* One row of a, and formats of two and three bits. */
-extern "C" __global__ void __launch_bounds__(32 * TILE_WARPS, 1)
-    product_tiles(const __grid_constant__ quant_params p)
-{
-    if (p.format == format_q2_K::id)
-        tile_products<format_q2_K>::run(p);
-    else
-        tile_products<format_q3_K>::run(p);
-}

@@ -7,22 +7,18 @@
 enum {
     QUANT_THREADS = 256, /* of a block */
     QUANT_WARPS = QUANT_THREADS / 32,
-    QUANT_TILE = 4,    /* rows of a that one pass over b serves where there is more than one */
-    FEW_MOST = 8,      /* rows of a that are few */
-    FEW_ROWS = 2,      /* rows of blocks that a warp takes at a time, where a has few rows */
-    FEW_LEAST = 8,     /* warps of a block of threads that takes few rows */
-    FEW_STAGED = 9216, /* bytes of them on their way to a warp */
-    TILE_WARPS =
-        16, /* at most, of a block of threads that takes rows of two or three bits by tiles */
-    TILE_STAGES = 4,     /* super-blocks of 16 rows on their way to a warp */
-    TILES_KEPT = 16,     /* tiles whose warps' sums are added at once */
-    TILE_ROUNDED = 320,  /* bytes of 256 elements of a in shared memory */
-    TILE_STRIDE_2 = 112, /* and of a super-block on its way */
-    TILE_STRIDE_3 = 144
+    QUANT_TILE = 4,   /* rows of a that one pass over b serves where there is more than one */
+    FEW_MOST = 8,     /* rows of a that are few */
+    FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
+    FEW_LEAST = 8,    /* warps of a block of threads that takes few rows */
+    FEW_STAGED = 9216 /* bytes of them on their way to a warp */
 };
 /* Warps of a block of threads, of which a multiprocessor runs one at once, at most, where a has m rows: more leave
  * fewer registers than q3_K needs. */
 #define FEW_WARPS(m) ((m) > 1 ? 16 : 20)
+/* Of formats of two and three bits, whose unpacking is what takes longest: 20 warps took 21.2 and 28.5 us of 32,000 rows
+ * where 16 took 19.3 and 26.7. */
+enum { FEW_WARPS_PAIRS = 16 };
 
 /* Of dequantize: rows*n elements of blocks into out. Of activate: a, m rows of n elements, into
  * codes, d (each 32) and sums (each 16). Of product: out[i, r] of row i of a and row r of blocks. */
@@ -31,7 +27,7 @@ typedef struct {
     int64_t rows, n, m, row_bytes;
     int32_t format, dtype; /* of blocks; of a or out */
     int32_t word;          /* blocks may be read 2 or 4 bytes at once; 1: they may not */
-    int32_t rounded; /* of product_few and product_tiles: bytes of a row of a in shared memory */
+    int32_t rounded;       /* of product_few: bytes of a row of a in shared memory */
 } quant_params;
 
 #endif
