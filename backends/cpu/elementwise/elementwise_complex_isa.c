@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The elementwise loops of the complex dtypes, built once per SIMD level. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13
+/* As in elementwise_isa.c. Formulas that end in several places, as logarithms, are moreover put together
+ * again before they are made vectors of. */
+#pragma GCC optimize("no-thread-jumps", "tree-partial-pre")
+#endif
 #include <float.h>
 #include "elementwise/loops.h"
 

@@ -103,6 +103,14 @@ static void ew_powers_f32(char *const *p, int64_t n)
                         n - i < EW_POWERS ? n - i : EW_POWERS);
 }
 
+/* Bytes that come so much later, read and written, are asked for while there is something to compute: what
+ * processors fetch ahead by themselves ends with each page. There may be nothing. */
+enum { EW_AHEAD = 2048 };
+EW_INLINE void ew_fetch_ahead(const float *x, const float *out)
+{
+    __builtin_prefetch((const void *)((uintptr_t)x + EW_AHEAD));
+    __builtin_prefetch((const void *)((uintptr_t)out + EW_AHEAD), 1);
+}
 /* vm_f32_near_sin of whole vectors: how many elements it has done. */
 EW_INLINE int64_t ew_near_sines(const float *x, float *out, int64_t n)
 {
@@ -110,6 +118,7 @@ EW_INLINE int64_t ew_near_sines(const float *x, float *out, int64_t n)
 #if defined(__AVX2__)
     const ew_lanes magic = ew_lanes_all(VM_MAGIC);
     for (; i + EW_LANES <= n; i += EW_LANES) {
+        ew_fetch_ahead(x + i, out + i);
         const ew_lanes v = ew_lanes_floats(x + i);
         const ew_lanes shifted = v * ew_lanes_all(VM_SIN_PER_PI) + magic, k = shifted - magic;
         const ew_lanes r = v - k * ew_lanes_all(VM_SIN_PI_HIGH) - k * ew_lanes_all(VM_SIN_PI_LOW);
@@ -139,6 +148,7 @@ EW_INLINE int64_t ew_tanh_vectors(const float *x, float *out, int64_t n)
     int64_t i = 0;
 #if defined(__AVX2__)
     for (; i + EW_LANES <= n; i += EW_LANES) {
+        ew_fetch_ahead(x + i, out + i);
         const ew_lanes a = ew_lanes_limited(ew_lanes_floats(x + i), VM_TANH_MOST), w = a * a;
         const ew_lanes p4 = ew_lanes_all(VM_TANH_P4) + w * ew_lanes_all(VM_TANH_P5);
         const ew_lanes p2 = ew_lanes_all(VM_TANH_P2) + w * (ew_lanes_all(VM_TANH_P3) + w * p4);

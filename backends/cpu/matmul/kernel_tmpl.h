@@ -26,14 +26,19 @@
 #ifndef MM_STEPS
 #define MM_STEPS(kc) (kc)
 #define MM_PLAIN
-/* MM_GROUP lanes, stride apart, of kc scalars side by side, to kc groups of lanes, width apart. */
+/* MM_GROUP lanes, stride apart, of kc scalars side by side, to kc groups of lanes, width apart. The lanes
+ * after them are asked for on the way, whether there are any or not. */
 static inline void MM_FN(transpose)(const MM_T *src, int64_t stride, int64_t kc, MM_T *dst,
                                     int width)
 {
     int64_t k = 0;
 #ifdef MM_TURN_WIDE
-    for (; k + MM_LANES <= kc; k += MM_LANES)
+    for (; k + MM_LANES <= kc; k += MM_LANES) {
+        const uintptr_t next = (uintptr_t)(src + k), apart = (uintptr_t)stride * sizeof *src;
+        for (uintptr_t i = MM_GROUP; i < 2 * MM_GROUP; i++)
+            __builtin_prefetch((const void *)(next + i * apart));
         MM_TURN_WIDE(sizeof(MM_T))(src + k, stride, dst + k * width, width);
+    }
 #endif
     for (; k + MM_SQUARE <= kc; k += MM_SQUARE)
         for (int l = 0; l < MM_GROUP; l += MM_SQUARE) {

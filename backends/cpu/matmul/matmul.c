@@ -55,6 +55,7 @@ typedef struct {
     int32_t n_slots;
     int64_t item, i0, j0, m, n; /* shared operands: of this part */
     int64_t tiles_m, tiles_n;   /* in it */
+    int32_t goes_down;          /* the next tile is the one below, not the one beside */
     struct {
         int64_t lanes, blocks, tasks; /* of a task, of k; in all */
     } packing[2];                     /* of a and b */
@@ -97,20 +98,35 @@ static const char *shared_b(const mm_run *r, int64_t j, int64_t d)
     return r->shared + r->p->shared_b + (all * d + j * kc) * r->p->k->element;
 }
 
+/* The tile after the one at (i, j), if any. */
+static void next_tile(const mm_run *r, int64_t *i, int64_t *j)
+{
+    const mm_plan *p = r->p;
+    if (r->goes_down) {
+        *i += p->tile_m;
+        *j += *i < r->m ? 0 : p->tile_n;
+    } else {
+        *j += p->tile_n;
+        *i += *j < r->n ? 0 : p->tile_m;
+    }
+    *i = *i < r->m ? *i : 0;
+    *j = *j < r->n ? *j : 0;
+}
+
 /* One block of k of a tile whose operands are packed. What comes next are those of the next block or, of
- * the last one, of the next tile beside or below. */
+ * the last one, of the next tile. */
 static void shared_block(const mm_run *r, int64_t i, int64_t j, int64_t d, int64_t m, int64_t n,
                          char *sums, int64_t ld)
 {
     const mm_plan *p = r->p;
     const int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
     const char *a = shared_a(r, i, d), *b = shared_b(r, j, d);
-    const int ends = d + p->kc >= p->depth, wraps = ends && j + p->tile_n >= r->n;
+    const int ends = d + p->kc >= p->depth;
     const int64_t next_d = ends ? 0 : d + p->kc;
-    const int64_t below = i + p->tile_m < r->m ? i + p->tile_m : 0;
-    const char *next_a = shared_a(r, wraps ? below : i, next_d);
-    const char *next_b = shared_b(r, wraps ? 0 : ends ? j + p->tile_n : j, next_d);
-    p->k->shared_block(m, n, kc, a, b, sums, ld, d > 0, next_a, next_b);
+    if (ends)
+        next_tile(r, &i, &j);
+    p->k->shared_block(m, n, kc, a, b, sums, ld, d > 0, shared_a(r, i, next_d),
+                       shared_b(r, j, next_d));
 }
 
 /* One tile of the run's part: sums over all of k, in out itself where nothing else is to be done.
@@ -148,7 +164,9 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
     const int s = cpu_slot_take(r->busy, r->n_slots);
     for (int64_t t = begin; t < end; t++) {
         int64_t item = r->item + t / (r->tiles_m * r->tiles_n), in = t % (r->tiles_m * r->tiles_n);
-        int64_t i = in / r->tiles_n * p->tile_m, j = in % r->tiles_n * p->tile_n;
+        const int64_t row = r->goes_down ? in % r->tiles_m : in / r->tiles_n;
+        const int64_t column = r->goes_down ? in / r->tiles_m : in % r->tiles_n;
+        const int64_t i = row * p->tile_m, j = column * p->tile_n;
         char *slot = r->slots + s * p->slot_bytes;
         if (p->path == MM_SWEEP)
             mm_sweep_tile(p, item, j, p->n - j < p->tile_n ? p->n - j : p->tile_n, slot);
@@ -192,6 +210,9 @@ static void run_shared(mm_run *r)
                 r->n = p->n - r->j0 < p->super_n ? p->n - r->j0 : p->super_n;
                 r->tiles_m = (r->m + p->tile_m - 1) / p->tile_m;
                 r->tiles_n = (r->n + p->tile_n - 1) / p->tile_n;
+                /* While tiles go down, all of a is read for each of their columns; else all of b
+                 * for each of their rows. */
+                r->goes_down = r->tiles_n * r->m < r->tiles_m * r->n;
                 cut_packing(r, 0);
                 cut_packing(r, 1);
                 cpu_parallel(r->packing[0].tasks + r->packing[1].tasks, 1, pack_shared, r);
