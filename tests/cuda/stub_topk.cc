@@ -19,6 +19,7 @@ template <class T, int N> struct alignas(sizeof(T) * N) cuda_vector {
 namespace
 {
 #include "sort/topk_chunk.cuh"
+#include "sort/topk_long.cuh"
 #include "sort/topk_rows.cuh"
 
 template <class P, void (*KERNEL)(const P)> void run(const void *params)
@@ -32,7 +33,7 @@ template <class P, void (*KERNEL)(const P)> void run(const void *params)
 const struct {
     const char *name;
     void (*run)(const void *);
-} kernels[] = {TOPK(chunk), TOPK(rows_1), TOPK(rows_2), TOPK(rows_4)};
+} kernels[] = {TOPK(chunk), TOPK(bounded_1), TOPK(bounded_2), TOPK(bounded_4), TOPK(rows_1), TOPK(rows_2), TOPK(rows_4)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 int runs[COUNT];
 } // namespace

@@ -5,7 +5,7 @@
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
 
-enum { MOST = 1 << 17, TOPKS = 64 };
+enum { MOST = (33 << 17) + 99, TOPKS = 64, LONGS = 24 };
 static nd_device *dev;
 static uint64_t state = 20261126;
 static uint64_t bits(void)
@@ -31,6 +31,7 @@ static nd_array *array_of(nd_dtype dtype, int ndim, const int64_t *shape, const 
 
 static double number[MOST];
 static int smallest;
+static uint32_t data[MOST];
 
 /* The order of topk: NaN is the largest, equals keep their order. */
 static int in_order(const void *a, const void *b)
@@ -64,7 +65,6 @@ static int topk_is_right(int trial)
 {
     static const nd_dtype dtypes[] = {ND_U8, ND_I16, ND_I32, ND_F32};
     static const int64_t lengths[] = {128, 200, 1024, 700, 1500, 8192, 9000, 40000};
-    static uint32_t data[MOST];
     static int64_t places[MOST], got[MOST];
     const nd_dtype dtype = dtypes[trial % 4];
     const int64_t n = lengths[trial / 4 % 8], step = 1 + below(4) / 3,
@@ -96,6 +96,77 @@ static int topk_is_right(int trial)
     return right;
 }
 
+/* ---- topk of long rows ---- */
+
+/* The element that the sample of a long row takes from its part i of `sample` elements. */
+static int64_t sampled(int64_t i, int64_t sample)
+{
+    return i * sample + ((int64_t)((uint32_t)i * 0x9e3779b1u >> 16) * sample >> 16);
+}
+
+/* How the elements of long rows lie: in any order, rising, falling, all equal, few different, and so
+ * that the bound of the sample fails: its elements come before all others, or behind. */
+enum { ANY, RISING, FALLING, EQUAL, FEW, FIRST, LAST, LAYS };
+
+static void make_long(int32_t *row, int64_t n, int64_t sample, int lay)
+{
+    for (int64_t i = 0; i < n; i++)
+        row[i] = lay == RISING    ? (int32_t)i
+                 : lay == FALLING ? (int32_t)-i
+                 : lay == EQUAL   ? 7
+                 : lay == FEW     ? (int32_t)below(3)
+                                  : (int32_t)(bits() >> 34);
+    for (int64_t i = 0; i < n / sample && (lay == FIRST || lay == LAST); i++)
+        row[sampled(i, sample)] = (lay == FIRST) != smallest ? INT32_MAX - (int32_t)below(9)
+                                                             : INT32_MIN + (int32_t)below(9);
+}
+
+/* got: k positions. They are in order, and there is nothing else before the last of them. */
+static int are_first(const int64_t *got, int64_t k, int64_t n)
+{
+    int64_t before = 0;
+    for (int64_t i = 0; i < k; i++)
+        if (got[i] < 0 || got[i] >= n || (i > 0 && in_order(&got[i - 1], &got[i]) >= 0))
+            return 0;
+    for (int64_t i = 0; i < n; i++)
+        before += in_order(&i, &got[k - 1]) < 0;
+    return before == k - 1;
+}
+
+/* Each row of its own layout, so that the bounds of some hold and those of others do not. */
+static int long_topk_is_right(int trial)
+{
+    static int64_t got[33 * 256];
+    const int one = trial % 2, step = trial % 8 == 5 ? 2 : 1;
+    const int64_t n = one ? (4 << 20) / step + 37 : (1 << 17) + trial, rows = one ? 1 : 32;
+    const int64_t k = trial % 3 ? 1 + below(256) : 1 + below(20), shape[2] = {rows, n * step};
+    const int64_t sample = n >> 16 > 64 ? n >> 16 : 64;
+    const nd_index cut[2] = {nd_range(0, rows, 1), nd_range(0, n * step, step)};
+    nd_array *base, *a = NULL, *values = NULL, *positions = NULL;
+    smallest = (int)below(2);
+    for (int64_t r = 0; r < rows; r++)
+        make_long((int32_t *)data + r * n, n, sample, (int)(one ? trial / 2 : r + trial) % LAYS);
+    for (int64_t i = rows * n - 1; step > 1 && i >= 0; i--)
+        data[i * step] = data[i];
+    base = array_of(ND_I32, 2, shape, data);
+    int right = base && nd_slice(base, cut, 2, &a) == ND_OK &&
+                nd_topk(a, k, 1, smallest, &values, &positions) == ND_OK &&
+                nd_to_host(positions, got, (size_t)(rows * k) * sizeof *got) == ND_OK;
+    for (int64_t r = 0; right && r < rows; r++) {
+        for (int64_t i = 0; i < n; i++)
+            number[i] = ((int32_t *)data)[(r * n + i) * step];
+        right = are_first(got + r * k, k, n);
+    }
+    if (!right)
+        printf("topk: %d of %d x %d, trial %d: wrong %s\n", (int)k, (int)rows, (int)n, trial,
+               nd_last_error()->message);
+    nd_release(base);
+    nd_release(a);
+    nd_release(values);
+    nd_release(positions);
+    return right;
+}
+
 static int look(void)
 {
     int right = 0;
@@ -106,10 +177,12 @@ static int look(void)
     }
     for (int i = 0; i < TOPKS; i++)
         right += topk_is_right(i);
+    for (int i = 0; i < LONGS; i++)
+        right += long_topk_is_right(i);
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     int (*ask_idle)(const char **) = (int (*)(const char **))dlsym(library, "stub_topk_idle");
     const int n = ask_idle(&idle);
-    printf("topk: %d wrong, idle: %d %s\n", TOPKS - right, n, idle);
+    printf("topk: %d wrong, idle: %d %s\n", TOPKS + LONGS - right, n, idle);
     return 0;
 }
 

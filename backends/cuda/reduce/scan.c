@@ -89,18 +89,19 @@ typedef struct {
     uint32_t blocks;
 } scan_plan;
 
-/* Lines that would be cut and read twice: in tiles instead, each of a block of its own. */
-static void plan_pass(scan_plan *r, int64_t bytes)
+/* Lines that would be cut and read twice: in tiles instead, which blocks take in order. */
+static void plan_pass(scan_plan *r, int64_t bytes, int sm_count)
 {
     scan_params *p = &r->p;
-    uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes, tile = SCAN_THREADS * SCAN_PASS_UNROLL * V;
+    uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes, tile = SCAN_THREADS * SCAN_PASS_VECTORS * V;
     uint64_t tiles = (p->n + tile - 1) / tile;
     if (tiles < PASS_TILES || tiles > INT32_MAX / p->lines)
         return;
     r->how = PASS;
     p->tiles = tiles;
     p->groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP;
-    r->blocks = (uint32_t)(tiles * p->lines);
+    const uint64_t at_once = (uint64_t)sm_count * SCAN_PASS_BLOCKS;
+    r->blocks = (uint32_t)(tiles * p->lines < at_once ? tiles * p->lines : at_once);
 }
 
 /* How many vectors a strip has side by side: as many as leave few multiprocessors without work and, of
@@ -163,7 +164,7 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
     cut(p, blocks, r->how == COL ? 256 : 2 * TILE, k->dev->sm_count * (r->how == COL ? 2 : 1));
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
     if (r->how == VEC && p->chunks > 1)
-        plan_pass(r, ndp_dtype_size(in->dtype));
+        plan_pass(r, ndp_dtype_size(in->dtype), k->dev->sm_count);
     if (r->how == COL)
         plan_strip(r, call, k->dev->sm_count);
 }

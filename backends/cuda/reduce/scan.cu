@@ -6,7 +6,7 @@
 #include "reduce/scan.h"
 #include "reduce/sums.cuh"
 
-enum { WARPS = SCAN_THREADS / 32, UNROLL = SCAN_PASS_UNROLL };
+enum { WARPS = SCAN_THREADS / 32, UNROLL = SCAN_UNROLL };
 
 /* Integers to what the call's destination holds; floating elements to their own dtype. */
 template <class A> struct scan_int {

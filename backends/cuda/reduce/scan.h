@@ -7,7 +7,9 @@
 enum {
     SCAN_THREADS = 256,
     SCAN_GROUP = SCAN_THREADS, /* tiles of a group of "pass": one a thread */
-    SCAN_PASS_UNROLL = 4,      /* vectors of a thread */
+    SCAN_UNROLL = 4,           /* vectors of a thread */
+    SCAN_PASS_VECTORS = 3,     /* of a thread in a tile of "pass", of which a block has three */
+    SCAN_PASS_BLOCKS = 4,      /* of a multiprocessor: so many have room in shared memory */
     SCAN_STRIP_THREADS = 256,
     SCAN_STRIP_ROWS = 4, /* of a thread of "strip" in a tile */
     SCAN_TICKET_NBYTES = 256

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Running sums of long dense lines in one reading. A block takes the next tile, says its sum as
- * soon as it is known, and waits for what lies in front: the sums of the earlier tiles of its
- * group, one a thread, and the sum of everything before the group, which the last tile of each
- * group says. Blocks take tiles in order, so whoever is waited for has begun. Which sums are merged
- * with which follows from the parameters alone, unlike where a block takes whatever its neighbours
- * know already (Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back,
- * NVIDIA 2016). */
+ * Running sums of long dense lines in one reading. Blocks take tiles in order. Of each a block says
+ * the sum as soon as it is known, and hears what lies in front: the sums of the earlier tiles of its
+ * group, one a thread, and the sum of everything before the group, which the block of the group's last tile
+ * says. Which sums are merged with which follows from the parameters alone, unlike where a block takes
+ * whatever its neighbours know already (Merrill and Garland, Single-pass parallel prefix scan with
+ * decoupled look-back, NVIDIA 2016). */
 #ifndef NDOCK_CUDA_SCAN_PASS_CUH
 #define NDOCK_CUDA_SCAN_PASS_CUH
+#include "walk/stage.cuh"
 
 /* A state, and a mark that it is set. States of 8 bytes go with the mark in one store of 16, which
  * is seen whole or not at all; the others are stored first, the mark once everybody can see them. */
@@ -67,102 +67,204 @@ template <class S> LINE_FN pass_slot<S> *pass_slots_of(const scan_params &p, uin
     return (pass_slot<S> *)(p.scratch + SCAN_TICKET_NBYTES) + line * (p.tiles + p.groups);
 }
 
-/* What lies in front of tile `tile`, whose own sum is `whole`, in every thread of the block. */
+/* What lies in front of tile `tile` of a line, in every thread of the block, from what was said: the
+ * sums of the earlier tiles of its group and the sum of all before the group. */
 template <class OP>
 LINE_FN typename OP::state pass_front(const scan_params &p, uint64_t line, uint32_t tile,
-                                      typename OP::state whole, typename OP::state *shared)
+                                      typename OP::state *shared)
 {
     typedef typename OP::state S;
     const uint32_t t = threadIdx.x, group = tile / SCAN_GROUP, index = tile % SCAN_GROUP;
-    pass_slot<S> *tiles = pass_slots_of<S>(p, line), *groups = tiles + p.tiles;
-    if (t == 0 && index + 1 < SCAN_GROUP) /* nobody asks for a group's last tile */
-        pass_say(tiles + tile, whole);
+    const pass_slot<S> *tiles = pass_slots_of<S>(p, line), *groups = tiles + p.tiles;
     S s = OP::zero();
-    if (t < index) {
+    if (t < index)
         s = pass_hear(tiles + group * SCAN_GROUP + t);
-    } else if (t == SCAN_GROUP - 1 && group > 0) {
-        s = pass_hear(groups + group - 1);
-    }
     for (int h = 16; h; h /= 2)
         s = OP::merge(s, state_shuffle_down(s, h, 32));
     __syncthreads(); /* what the array held before has been read */
     if (t % 32 == 0)
         shared[t / 32] = s;
+    if (t == SCAN_GROUP - 1)
+        shared[WARPS] = group > 0 ? pass_hear(groups + group - 1) : OP::zero();
     __syncthreads();
     s = shared[0];
     for (int w = 1; w < WARPS; w++)
         s = OP::merge(s, shared[w]);
-    if (t == 0 && index + 1 == SCAN_GROUP && tile + 1 < p.tiles)
-        pass_say(groups + group, OP::merge(s, whole));
-    return s;
+    return OP::merge(shared[WARPS], s);
 }
 
-/* The vectors of a thread: element k of vector u; beyond the end zeros, which are not stored. */
-template <class OP, int V>
-LINE_FN void pass_tile(const scan_params &p, uint64_t line, uint32_t tile,
-                       typename OP::state *shared)
-{
+/* A tile that a block has taken: its vectors lie in shared memory, each where the thread that copied them
+ * reads them. */
+template <class OP> struct pass_tile {
     typedef typename OP::state S;
     typedef typename OP::element T;
     typedef typename OP::result R;
-    int64_t from, to;
-    int warp = threadIdx.x / 32;
-    uint64_t begin = (uint64_t)tile * (SCAN_THREADS * UNROLL * V);
-    cuda_vector<T, V> v[UNROLL];
-    S front[UNROLL], whole = OP::zero(), mine = OP::zero(), all = OP::zero();
-    line_offsets(p.dim, p.ndim, line, &from, &to);
-#pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        v[u] = {};
-        if (scan_at<V>(begin, u) < p.n)
-            v[u] = *(const cuda_vector<T, V> *)((const T *)p.in + from + scan_at<V>(begin, u));
+    enum {
+        NBYTES = (int)sizeof(T),
+        V = NBYTES <= 4 ? 4 : 16 / NBYTES,
+        VECTORS = SCAN_PASS_VECTORS,
+        ELEMENTS = SCAN_THREADS * VECTORS * V
+    };
+    typedef cuda_vector<T, V> vector;
+    typedef vector stage[VECTORS * SCAN_THREADS];
+
+    uint64_t line;
+    uint32_t number; /* in the line */
+    bool taken;
+    S front[VECTORS]; /* of the thread's vectors: what lies in front within the tile's warp */
+    S before;         /* what lies in front of the warp within the tile */
+
+    LINE_MEMBER void take(const scan_params &p, uint32_t ticket)
+    {
+        number = ticket / (uint32_t)p.lines;
+        line = ticket - number * (uint32_t)p.lines;
+        taken = number < p.tiles;
     }
+
+    /* Where the thread's vector u begins in the line. */
+    LINE_MEMBER uint64_t at(int u) const
+    {
+        const uint64_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        return (uint64_t)number * ELEMENTS + ((warp * VECTORS + (uint64_t)u) * 32 + lane) * V;
+    }
+
+    /* Sends for the vectors. */
+    LINE_MEMBER void send(const scan_params &p, vector *stage) const
+    {
+        int64_t from, to;
+        if (taken) {
+            line_offsets(p.dim, p.ndim, line, &from, &to);
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        S sum;
-        front[u] = OP::zero();
-        if (scan_at<V>(begin, u) < p.n) {
-            front[u] = OP::one(v[u].at[0]);
-#pragma unroll
-            for (int k = 1; k < V; k++)
-                front[u] = OP::merge(front[u], OP::one(v[u].at[k]));
+            for (int u = 0; u < VECTORS; u++)
+                if (at(u) < p.n)
+                    stage_copy_any(stage + u * SCAN_THREADS + threadIdx.x,
+                                   (const vector *)((const T *)p.in + from + at(u)));
         }
-        scan_warp<OP>(&front[u], &sum);
-        front[u] = OP::merge(whole, front[u]);
-        whole = OP::merge(whole, sum);
+        stage_close();
     }
-    if (threadIdx.x % 32 == 0)
-        shared[warp] = whole;
-    __syncthreads();
-    for (int w = 0; w < WARPS; w++) {
-        mine = w == warp ? all : mine;
-        all = OP::merge(all, shared[w]);
-    }
-    mine = OP::merge(pass_front<OP>(p, line, tile, all, shared), mine);
+
+    /* Merges what the tile's threads have; returns the whole tile's state, in every thread. */
+    LINE_MEMBER S sum(const scan_params &p, const vector *stage, S *shared)
+    {
+        const int warp = (int)threadIdx.x / 32;
+        S mine = OP::zero(), all = OP::zero();
 #pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        S s = OP::merge(mine, front[u]);
-        cuda_vector<R, V> r;
+        for (int u = 0; u < VECTORS; u++) {
+            S of_warp;
+            front[u] = OP::zero();
+            if (at(u) < p.n) {
+                const vector v = stage[u * SCAN_THREADS + threadIdx.x];
+                front[u] = OP::one(v.at[0]);
 #pragma unroll
-        for (int k = 0; k < V; k++) {
-            s = OP::merge(s, OP::one(v[u].at[k]));
-            r.at[k] = OP::value(s);
+                for (int k = 1; k < V; k++)
+                    front[u] = OP::merge(front[u], OP::one(v.at[k]));
+            }
+            scan_warp<OP>(&front[u], &of_warp);
+            front[u] = OP::merge(mine, front[u]);
+            mine = OP::merge(mine, of_warp);
         }
-        if (scan_at<V>(begin, u) < p.n)
-            *(cuda_vector<R, V> *)((R *)p.out + to + scan_at<V>(begin, u)) = r;
+        __syncthreads(); /* what the array held before has been read */
+        if (threadIdx.x % 32 == 0)
+            shared[warp] = mine;
+        __syncthreads();
+        for (int w = 0; w < WARPS; w++) {
+            before = w == warp ? all : before;
+            all = OP::merge(all, shared[w]);
+        }
+        return all;
     }
+
+    /* Says the tile's sum; of a group's last tile, for which nobody asks, what lies before the next group. */
+    LINE_MEMBER void say(const scan_params &p, S whole, S *shared) const
+    {
+        pass_slot<S> *tiles = pass_slots_of<S>(p, line), *groups = tiles + p.tiles;
+        if (number % SCAN_GROUP + 1 < SCAN_GROUP) {
+            if (threadIdx.x == 0)
+                pass_say(tiles + number, whole);
+        } else if (number + 1 < p.tiles) {
+            const S in_front = pass_front<OP>(p, line, number, shared);
+            if (threadIdx.x == 0)
+                pass_say(groups + number / SCAN_GROUP, OP::merge(in_front, whole));
+        }
+    }
+
+    /* The results, behind what lies in front of the tile. */
+    LINE_MEMBER void store(const scan_params &p, const vector *stage, S in_front) const
+    {
+        int64_t from, to;
+        const S mine = OP::merge(in_front, before);
+        line_offsets(p.dim, p.ndim, line, &from, &to);
+#pragma unroll
+        for (int u = 0; u < VECTORS; u++) {
+            if (at(u) >= p.n)
+                continue;
+            const vector v = stage[u * SCAN_THREADS + threadIdx.x];
+            S s = OP::merge(mine, front[u]);
+            cuda_vector<R, V> r;
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                s = OP::merge(s, OP::one(v.at[k]));
+                r.at[k] = OP::value(s);
+            }
+            *(cuda_vector<R, V> *)((R *)p.out + to + at(u)) = r;
+        }
+    }
+};
+
+LINE_FN uint32_t pass_ticket(const scan_params &p)
+{
+    return atomicAdd((uint32_t *)p.scratch, 1u);
 }
 
+/* A block has three tiles on their way: `now`, whose sum was said a turn ago and whose results are due; `next`,
+ * whose sum is said now; and one whose elements are sent for. So what a block waits for was mostly said while
+ * it summed another tile.
+ *
+ * No block waits for ever. Tickets are given out in order to blocks that run, and a block says the sums
+ * of its tiles in the order of their tickets, waiting only (a) for results of a tile x, when it has said all sums
+ * of its tiles up to x, or (b) for what lies before the next group, of a group's last tile x, when it has said
+ * all before x. In both cases it waits for what is said of tiles in front of x alone. Of all blocks that
+ * wait look at the one whose x is least: what it waits for is said by itself, which it has done, or by a block that
+ * does not wait, or by one that waits for another x, which is not less: that one has said all in front of its own
+ * x, and so all that is wanted. */
 template <class OP> LINE_FN void scan_pass(const scan_params &p)
 {
-    const int bytes = (int)sizeof(typename OP::element);
-    __shared__ typename OP::state shared[WARPS];
-    __shared__ uint32_t ticket;
-    if (threadIdx.x == 0)
-        ticket = atomicAdd((uint32_t *)p.scratch, 1u);
+    typedef typename OP::state S;
+    __shared__ typename pass_tile<OP>::stage stage[3];
+    __shared__ S shared[WARPS + 1];
+    __shared__ uint32_t ticket[2];
+    pass_tile<OP> now, next, after;
+    uint32_t pending = 0; /* the first thread's ticket of the next turn */
+    if (threadIdx.x == 0) {
+        ticket[0] = pass_ticket(p);
+        ticket[1] = pass_ticket(p);
+        pending = pass_ticket(p);
+    }
     __syncthreads();
-    uint32_t tile = ticket / (uint32_t)p.lines;
-    pass_tile<OP, bytes <= 4 ? 4 : 16 / bytes>(p, ticket - tile * (uint32_t)p.lines, tile, shared);
+    now.take(p, ticket[0]);
+    next.take(p, ticket[1]);
+    now.send(p, stage[0]);
+    next.send(p, stage[1]);
+    stage_wait_but_one();
+    if (now.taken)
+        now.say(p, now.sum(p, stage[0], shared), shared);
+    __syncthreads(); /* the tickets were read */
+    for (uint32_t turn = 0; now.taken; turn = turn == 2 ? 0 : turn + 1) {
+        const uint32_t following = turn == 2 ? 0 : turn + 1, free = turn == 0 ? 2 : turn - 1;
+        if (threadIdx.x == 0) { /* the block has met since the ticket before was read */
+            ticket[0] = pending;
+            pending = pass_ticket(p);
+        }
+        __syncthreads();
+        after.take(p, ticket[0]);
+        after.send(p, stage[free]);
+        stage_wait_but_one();
+        if (next.taken)
+            next.say(p, next.sum(p, stage[following], shared), shared);
+        now.store(p, stage[turn], pass_front<OP>(p, now.line, now.number, shared));
+        now = next;
+        next = after;
+    }
 }
 
 /* Before each run: no tile is taken and no state is set. */
