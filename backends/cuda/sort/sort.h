@@ -68,7 +68,7 @@ typedef struct {
     uint32_t sample, bound_step, room;
     uint64_t bound, bounded, near, zero;
     int32_t only, counted; /* sort_topk_only; words are as many as the counts say */
-    int32_t as_f32; /* keys are floats, which keep their zeros */
+    int32_t as_f32;        /* keys are floats, which keep their zeros */
 } sort_params;
 
 #ifndef __cplusplus

@@ -97,8 +97,8 @@ struct chunk_shared {
 };
 
 /* The words among which the chunk's first k are go to the list, in any order: so many are found. */
-static __device__ __forceinline__ void chunk_select(chunk_shared &m, const uint64_t (&w)[CHUNK_EACH],
-                                                    uint32_t k)
+static __device__ __forceinline__ void chunk_select(chunk_shared &m,
+                                                    const uint64_t (&w)[CHUNK_EACH], uint32_t k)
 {
     uint64_t prefix = 0;
     int shift = 64;

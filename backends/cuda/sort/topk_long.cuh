@@ -75,8 +75,8 @@ static __device__ __forceinline__ void bounded_strided(const sort_params &p, con
 #pragma unroll
     for (int j = 0; j < BOUNDED_EACH; j++) {
         const uint64_t i = tile + j * SORT_THREADS + threadIdx.x;
-        word[j] = i < end ? topk_word(keys.of(from[(int64_t)i * p.stride]), (uint32_t)i)
-                          : UINT64_MAX;
+        word[j] =
+            i < end ? topk_word(keys.of(from[(int64_t)i * p.stride]), (uint32_t)i) : UINT64_MAX;
         chosen |= (uint32_t)(i < end && word[j] <= row.bound) << j;
     }
     bounded_keep(row, chosen, word);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * topk by selection of the CUDA plug-in without a GPU: its kernels are compiled for the host and the driver
- * pretends. Results are compared with a stable sort of numbers. Every kernel must have run. */
+ * topk by selection, compress and nonzero of the CUDA plug-in without a GPU: their kernels are compiled
+ * for the host and the driver pretends. Results are compared with a stable sort of numbers, and with what
+ * a loop selects. Every kernel must have run. */
 #include <math.h>
 #include <ndock/ndock.h>
 #include "tests/cuda/stubs.h"
 
-enum { MOST = (33 << 17) + 99, TOPKS = 64, LONGS = 24 };
+enum { MOST = (33 << 17) + 99, TOPKS = 64, LONGS = 24, SELECTIONS = 48 };
 static nd_device *dev;
 static uint64_t state = 20261126;
 static uint64_t bits(void)
@@ -121,6 +122,22 @@ static void make_long(int32_t *row, int64_t n, int64_t sample, int lay)
                                                              : INT32_MIN + (int32_t)below(9);
 }
 
+static double element(nd_dtype dtype, int64_t i)
+{
+    return dtype == ND_U8    ? ((uint8_t *)data)[i]
+           : dtype == ND_I16 ? ((int16_t *)data)[i]
+                             : ((int32_t *)data)[i];
+}
+
+static void narrow(nd_dtype dtype, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (dtype == ND_U8)
+            ((uint8_t *)data)[i] = (uint8_t)(data[i] >> 9);
+        else
+            ((int16_t *)data)[i] = (int16_t)(data[i] >> 16);
+}
+
 /* got: k positions. They are in order, and there is nothing else before the last of them. */
 static int are_first(const int64_t *got, int64_t k, int64_t n)
 {
@@ -137,6 +154,8 @@ static int are_first(const int64_t *got, int64_t k, int64_t n)
 static int long_topk_is_right(int trial)
 {
     static int64_t got[33 * 256];
+    static const nd_dtype dtypes[] = {ND_I32, ND_I32, ND_U8, ND_I16};
+    const nd_dtype dtype = dtypes[trial / 6 % 4];
     const int one = trial % 2, step = trial % 8 == 5 ? 2 : 1;
     const int64_t n = one ? (4 << 20) / step + 37 : (1 << 17) + trial, rows = one ? 1 : 32;
     const int64_t k = trial % 3 ? 1 + below(256) : 1 + below(20), shape[2] = {rows, n * step};
@@ -148,13 +167,15 @@ static int long_topk_is_right(int trial)
         make_long((int32_t *)data + r * n, n, sample, (int)(one ? trial / 2 : r + trial) % LAYS);
     for (int64_t i = rows * n - 1; step > 1 && i >= 0; i--)
         data[i * step] = data[i];
-    base = array_of(ND_I32, 2, shape, data);
+    if (dtype != ND_I32) /* some of each element's bits */
+        narrow(dtype, rows * n * step);
+    base = array_of(dtype, 2, shape, data);
     int right = base && nd_slice(base, cut, 2, &a) == ND_OK &&
                 nd_topk(a, k, 1, smallest, &values, &positions) == ND_OK &&
                 nd_to_host(positions, got, (size_t)(rows * k) * sizeof *got) == ND_OK;
     for (int64_t r = 0; right && r < rows; r++) {
         for (int64_t i = 0; i < n; i++)
-            number[i] = ((int32_t *)data)[(r * n + i) * step];
+            number[i] = element(dtype, (r * n + i) * step);
         right = are_first(got + r * k, k, n);
     }
     if (!right)
@@ -164,6 +185,93 @@ static int long_topk_is_right(int trial)
     nd_release(a);
     nd_release(values);
     nd_release(positions);
+    return right;
+}
+
+/* ---- compress and nonzero ---- */
+
+static int64_t count_in(const nd_array *count)
+{
+    int64_t n = -1;
+    return nd_to_host(count, &n, sizeof n) == ND_OK ? n : -1;
+}
+
+/* Into room for `room` rows of what the mask selects of n rows of `row` elements: 8 bytes or fewer. */
+static int compress_is_right(const nd_array *mask, const uint8_t *flags, int64_t n, int trial)
+{
+    static const nd_dtype dtypes[] = {ND_I8, ND_I16, ND_I32, ND_I64, ND_C128, ND_I32};
+    static unsigned char data[MOST * 16], got[MOST * 16];
+    const nd_dtype dtype = dtypes[trial % 6];
+    const int64_t row = trial % 6 == 5 ? 3 : 1, room = below(2) ? n : n / 3, none = 0;
+    const int64_t shape[2] = {n, row}, space[2] = {room, row};
+    const size_t nbytes = nd_dtype_size(dtype) * (size_t)row;
+    for (size_t i = 0; i < nbytes * (size_t)n; i++)
+        data[i] = (unsigned char)(bits() >> 20);
+    nd_array *a = array_of(dtype, row > 1 ? 2 : 1, shape, data);
+    nd_array *out = array_of(dtype, row > 1 ? 2 : 1, space, data),
+             *count = array_of(ND_I64, 0, NULL, &none);
+    int right = a && out && count && nd_select_into(a, mask, out, count) == ND_OK &&
+                nd_to_host(out, got, (size_t)room * nbytes) == ND_OK;
+    int64_t at = 0;
+    for (int64_t i = 0; right && i < n; i++)
+        if (flags[i]) {
+            right &= at >= room ||
+                     memcmp(got + (size_t)at * nbytes, data + (size_t)i * nbytes, nbytes) == 0;
+            at++;
+        }
+    for (size_t i = (size_t)(at < room ? at : room) * nbytes; right && i < (size_t)room * nbytes;
+         i++)
+        right &= got[i] == data[i]; /* the rest is as it was */
+    right = right && count_in(count) == at;
+    nd_release(a);
+    nd_release(out);
+    nd_release(count);
+    return right;
+}
+
+static int nonzero_is_right(const nd_array *a, const uint8_t *flags, int64_t n)
+{
+    static int64_t got[MOST];
+    const int64_t room = below(2) ? n : n / 3, space[2] = {room, 1}, none = 0;
+    nd_array *out = array_of(ND_I64, 2, space, got), *count = array_of(ND_I64, 0, NULL, &none);
+    int right = out && count && nd_nonzero_into(a, out, count) == ND_OK &&
+                nd_to_host(out, got, (size_t)room * sizeof *got) == ND_OK;
+    int64_t at = 0;
+    for (int64_t i = 0; right && i < n; i++)
+        if (flags[i]) {
+            right &= at >= room || got[at] == i;
+            at++;
+        }
+    right = right && count_in(count) == at;
+    nd_release(out);
+    nd_release(count);
+    return right;
+}
+
+static int selection_is_right(int trial)
+{
+    static const int64_t lengths[] = {1, 100, 4095, 4096, 4097, 40000, 70001, 20000};
+    static uint8_t flags[MOST];
+    static float numbers[MOST];
+    const int64_t n = lengths[trial % 8], skip = below(2), length = n + skip;
+    const nd_index cut[1] = {nd_range(skip, length, 1)};
+    for (int64_t i = 0; i < length; i++) {
+        flags[i] = trial % 5 == 4 ? (uint8_t)(trial & 1) : (uint8_t)(below(3) == 0);
+        numbers[i] = flags[i] ? (float)(1 + i) : i & 1 ? -0.0f : 0.0f;
+    }
+    nd_array *mask = array_of(ND_BOOL, 1, &length, flags), *m = NULL;
+    nd_array *x = array_of(ND_F32, 1, &length, numbers), *y = NULL;
+    const int right = mask && x && nd_slice(mask, cut, 1, &m) == ND_OK &&
+                      nd_slice(x, cut, 1, &y) == ND_OK &&
+                      compress_is_right(m, flags + skip, n, trial) &&
+                      nonzero_is_right(m, flags + skip, n) && nonzero_is_right(y, flags + skip, n);
+    if (!right)
+        printf("selection %d of %d from %d on: wrong %s\n", trial, (int)n, (int)skip,
+               nd_last_error()->message);
+    nd_release(mask);
+    nd_release(m);
+    nd_release(x);
+    nd_release(y);
     return right;
 }
 
@@ -179,10 +287,12 @@ static int look(void)
         right += topk_is_right(i);
     for (int i = 0; i < LONGS; i++)
         right += long_topk_is_right(i);
+    for (int i = 0; i < SELECTIONS; i++)
+        right += selection_is_right(i);
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    int (*ask_idle)(const char **) = (int (*)(const char **))dlsym(library, "stub_topk_idle");
+    int (*ask_idle)(const char **) = (int (*)(const char **))dlsym(library, "stub_select_idle");
     const int n = ask_idle(&idle);
-    printf("topk: %d wrong, idle: %d %s\n", TOPKS + LONGS - right, n, idle);
+    printf("selection: %d wrong, idle: %d %s\n", TOPKS + LONGS + SELECTIONS - right, n, idle);
     return 0;
 }
 
@@ -191,7 +301,8 @@ static void results(void)
     ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1",
                 "NDOCK_FALLBACK=error"),
         NO_NVML);
-    if (!has_text(answer, "topk: 0 wrong, idle: 0", "topk finds what a sort finds"))
+    if (!has_text(answer, "selection: 0 wrong, idle: 0",
+                  "topk, compress and nonzero find what a sort and a loop find"))
         diag("%s", answer);
 }
 
