@@ -99,7 +99,8 @@ static void plan_pass(scan_plan *r, int64_t bytes, int sm_count)
         return;
     r->how = PASS;
     p->tiles = tiles;
-    p->groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP;
+    p->parts = (tiles + SCAN_PART - 1) / SCAN_PART;
+    p->groups = (p->parts + SCAN_PARTS - 1) / SCAN_PARTS;
     const uint64_t at_once = (uint64_t)sm_count * SCAN_PASS_BLOCKS;
     r->blocks = (uint32_t)(tiles * p->lines < at_once ? tiles * p->lines : at_once);
 }
@@ -140,7 +141,7 @@ static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
 static uint64_t pass_nbytes(const scan_params *p, const ndp_call *call)
 {
     uint64_t slot = (state_bytes(call->op, call->in[0].dtype) + 8 + 15) / 16 * 16;
-    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->groups) * slot;
+    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->parts + p->groups) * slot;
 }
 
 static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
@@ -182,6 +183,13 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     return (uint64_t)r.p.chunks * r.p.lines * state_bytes(call->op, call->in[0].dtype);
 }
 
+/* Tiles in shared memory: of vectors of 16 bytes, or of four elements. */
+static uint32_t stages_nbytes(int32_t dtype)
+{
+    const uint32_t nbytes = (uint32_t)ndp_dtype_size(dtype), vector = nbytes < 4 ? 4 * nbytes : 16;
+    return SCAN_PASS_STAGES * SCAN_PASS_VECTORS * SCAN_THREADS * vector;
+}
+
 static int32_t run_pass(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, scan_plan *r)
 {
     r->p.scratch = cuda_ptr(&call->scratch);
@@ -191,7 +199,8 @@ static int32_t run_pass(const cuda_kernel *k, ndp_stream *s, const ndp_call *cal
                                  (uint32_t)(blocks < 1024 ? blocks : 1024), SCAN_THREADS, 0, &r->p);
     return status != NDP_OK
                ? status
-               : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_THREADS, 0, &r->p);
+               : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_THREADS,
+                             stages_nbytes(call->in[0].dtype), &r->p);
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
