@@ -55,6 +55,7 @@ static void set_tested(select_params *p, const ndp_call *call, const ndp_view *t
     p->nbytes = (int32_t)ndp_dtype_size(tested->dtype);
     p->dense_bytes =
         p->nbytes == 1 && p->walk.ndim == 1 && p->tested_stride[0] == 1 && p->tested % 16 == 0;
+    p->dense_words = p->nbytes == 4 && p->walk.ndim == 1 && p->tested_stride[0] == 1;
     const uint64_t part = (p->walk.size + SELECT_PARTS - 1) / SELECT_PARTS;
     p->per_part = tiles_of(part) * SELECT_TILE;
     p->parts = p->walk.size ? (p->walk.size + p->per_part - 1) / p->per_part : 0;

@@ -46,27 +46,45 @@ static __device__ __forceinline__ uint32_t bits_of_16(uint4 x)
            bits_of_bytes(x.w) << 12;
 }
 
+/* The thread's 16 bits of a tile of n elements in all, by test(i) of each; UNROLL tests are made at once. */
+template <int UNROLL, class F>
+static __device__ __forceinline__ uint32_t flags_by_votes(uint64_t n, uint64_t tile, F test)
+{
+    __shared__ uint32_t word[SELECT_TILE / 32];
+    __syncthreads();
+    for (int first = 0; first < SELECT_EACH; first += UNROLL) {
+        bool is[UNROLL];
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++) {
+            const uint64_t i = tile + (first + k) * SELECT_THREADS + threadIdx.x;
+            is[k] = i < n && test(i);
+        }
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++) {
+            const uint32_t votes = __ballot_sync(0xffffffffu, is[k]);
+            if (threadIdx.x % 32 == 0)
+                word[((first + k) * SELECT_THREADS + threadIdx.x) / 32] = votes;
+        }
+    }
+    __syncthreads();
+    return word[threadIdx.x / 2] >> 16 * (threadIdx.x % 2) & 0xffffu;
+}
+
 /* MASK: a bool array of one dimension is tested. Which of the 16 elements from the tile's
  * 16*threadIdx.x-th on are set, bit by bit. */
 template <bool MASK>
 static __device__ __forceinline__ uint32_t flags_of(const select_params &p, uint64_t tile)
 {
-    __shared__ uint32_t word[SELECT_TILE / 32];
-    uint64_t n = p.walk.size;
+    const uint64_t n = p.walk.size;
     if (MASK && p.dense_bytes && tile + SELECT_TILE <= n) {
         uint4 x = ((const uint4 *)(p.tested + tile))[threadIdx.x];
         return bits_of_16(x);
     }
-    __syncthreads();
-#pragma unroll 4
-    for (int k = 0; k < SELECT_EACH; k++) {
-        uint64_t i = tile + k * SELECT_THREADS + threadIdx.x;
-        uint32_t votes = __ballot_sync(0xffffffffu, i < n && element_is_set<MASK>(p, i));
-        if (threadIdx.x % 32 == 0)
-            word[(k * SELECT_THREADS + threadIdx.x) / 32] = votes;
-    }
-    __syncthreads();
-    return word[threadIdx.x / 2] >> 16 * (threadIdx.x % 2) & 0xffffu;
+    if (!MASK && p.dense_words)
+        return flags_by_votes<SELECT_EACH>(n, tile, [&](uint64_t i) {
+            return (((const uint32_t *)p.tested)[i] & (uint32_t)p.low_bits) != 0;
+        });
+    return flags_by_votes<4>(n, tile, [&](uint64_t i) { return element_is_set<MASK>(p, i); });
 }
 
 /* The sum of x over the block's threads. */
@@ -117,7 +135,9 @@ static __device__ __forceinline__ uint64_t count_dense(const select_params &p, u
 
 template <bool MASK> static __device__ __forceinline__ void count(const select_params &p)
 {
-    uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part, count = 0;
+    /* Last parts first: who counted before has left them in the cache. */
+    const uint64_t part = gridDim.x - 1 - blockIdx.x;
+    uint64_t begin = part * p.per_part, end = begin + p.per_part, count = 0;
     end = end < p.walk.size ? end : p.walk.size;
     if (MASK && p.dense_bytes)
         count = count_dense(p, &begin, end);
@@ -130,7 +150,7 @@ template <bool MASK> static __device__ __forceinline__ void count(const select_p
     const uint32_t low = sum_of_block((uint32_t)(count & 0xffffff));
     const uint32_t high = sum_of_block((uint32_t)(count >> 24));
     if (threadIdx.x == 0)
-        ((uint64_t *)p.starts)[blockIdx.x] = ((uint64_t)high << 24) + low;
+        ((uint64_t *)p.starts)[part] = ((uint64_t)high << 24) + low;
 }
 
 extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
@@ -198,20 +218,21 @@ static __device__ __forceinline__ int64_t place_of_warp(const select_params &p, 
 }
 
 /* Which of the 1024 elements whose bits the lanes' words are is selected, one after the other; returns
- * how many. Lane by lane of one word after the other: neighbours of the list go to neighbouring banks. */
+ * how many. */
 static __device__ __forceinline__ uint32_t list_of_bits(uint32_t word, uint16_t *list)
 {
-    const uint32_t lane = threadIdx.x % 32, below = (1u << lane) - 1;
-    uint32_t n = 0;
-#pragma unroll 8
-    for (uint32_t w = 0; w < 32; w++) {
-        const uint32_t bits = __shfl_sync(0xffffffffu, word, (int)w);
-        if (bits >> lane & 1)
-            list[n + __popc(bits & below)] = (uint16_t)(w * 32 + lane);
-        n += __popc(bits);
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t upto = __popc(word);
+    uint16_t *at = list - upto;
+    for (uint32_t h = 1; h < 32; h *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, upto, (int)h);
+        upto += lane >= h ? other : 0;
     }
+    at += upto;
+    for (; word; word &= word - 1)
+        *at++ = (uint16_t)(lane * 32 + __ffs(word) - 1);
     __syncwarp();
-    return n;
+    return __shfl_sync(0xffffffffu, upto, 31);
 }
 
 /* write(list, n, place, first), by warps: the n elements selected, and within the capacity, of the 1024
@@ -313,7 +334,7 @@ static __device__ __forceinline__ void write_positions(int64_t *out, const uint1
         out[n - 1] = first + list[n - 1];
 }
 
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS(8))
     select_mask_positions(const __grid_constant__ select_params p)
 {
     for_lists(p, [&](const uint16_t *list, uint32_t n, int64_t place, uint64_t first) {

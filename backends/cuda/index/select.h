@@ -16,6 +16,7 @@ typedef struct {
     uint64_t low_bits, high_bits; /* which bits of an element, or of its two halves, count */
     int32_t nbytes;               /* of a tested element */
     int32_t dense_bytes;          /* bytes without gaps at an address that 16 divides */
+    int32_t dense_words;          /* elements of 4 bytes without gaps */
     uint64_t per_part, parts;     /* elements, a multiple of SELECT_TILE */
     uint64_t tiles;               /* of all elements, the last one perhaps not full */
     uint64_t starts, count;       /* i64: of each part, in scratch memory; the result */

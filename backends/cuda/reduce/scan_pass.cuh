@@ -8,13 +8,24 @@
  * decoupled look-back, NVIDIA 2016). */
 #ifndef NDOCK_CUDA_SCAN_PASS_CUH
 #define NDOCK_CUDA_SCAN_PASS_CUH
+#include "reduce/scan_warp.cuh"
 #include "walk/stage.cuh"
+
+#ifndef PASS_STAGES /* tests have an array of their own */
+#define PASS_STAGES(name) extern __shared__ __align__(16) unsigned char name[]
+#endif
 
 enum {
     PASS_HEARERS = (SCAN_PARTS + SCAN_PART) / 32, /* warps that hear of tiles and parts */
     PASS_AHEAD = SCAN_PASS_STAGES - 2             /* tiles whose sums are said before results are due */
 };
 static_assert(PASS_HEARERS < WARPS && SCAN_PARTS % 32 == 0 && SCAN_PART % 32 == 0, "whole warps");
+
+#ifdef __CUDA_ARCH__
+enum { PASS_AT_ONCE = 8 };
+#else
+enum { PASS_AT_ONCE = 0 }; /* the host that runs kernels for tests has no such store */
+#endif
 
 /* A state, and a mark that it is set. States of 8 bytes go with the mark in one store of 16, which
  * is seen whole or not at all; the others are stored first, the mark once everybody can see them. */
@@ -30,7 +41,7 @@ template <class S> LINE_FN void pass_say(pass_slot<S> *slot, S s)
         S state;
         uint32_t word[sizeof(S) / 4];
     } u = {s};
-    if constexpr (sizeof(S) == 8) {
+    if constexpr (sizeof(S) == PASS_AT_ONCE) {
         asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(slot),
                      "r"(u.word[0]), "r"(u.word[1]), "r"(1), "r"(0)
                      : "memory");
@@ -49,7 +60,7 @@ template <class S> LINE_FN S pass_hear(const pass_slot<S> *slot)
         S state;
         uint32_t word[sizeof(S) / 4];
     } u;
-    if constexpr (sizeof(S) == 8) {
+    if constexpr (sizeof(S) == PASS_AT_ONCE) {
         uint32_t set, unused;
         do
             asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -256,7 +267,7 @@ template <class OP> LINE_FN void scan_pass(const scan_params &p)
 {
     typedef typename OP::state S;
     typedef typename pass_tile<OP>::vector vector;
-    extern __shared__ __align__(16) unsigned char pass_stages[];
+    PASS_STAGES(pass_stages);
     __shared__ S shared[WARPS];
     __shared__ uint32_t ticket[PASS_AHEAD + 1];
     vector *const stages = (vector *)pass_stages;
