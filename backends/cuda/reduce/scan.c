@@ -197,10 +197,9 @@ static int32_t run_pass(const cuda_kernel *k, ndp_stream *s, const ndp_call *cal
     uint64_t blocks = r->p.scratch_words / SCAN_THREADS + 1;
     int32_t status = cuda_launch(k, k->function[CLEAR], s,
                                  (uint32_t)(blocks < 1024 ? blocks : 1024), SCAN_THREADS, 0, &r->p);
-    return status != NDP_OK
-               ? status
-               : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_THREADS,
-                             stages_nbytes(call->in[0].dtype), &r->p);
+    return status != NDP_OK ? status
+                            : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_THREADS,
+                                          stages_nbytes(call->in[0].dtype), &r->p);
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)

@@ -17,7 +17,7 @@
 
 enum {
     PASS_HEARERS = (SCAN_PARTS + SCAN_PART) / 32, /* warps that hear of tiles and parts */
-    PASS_AHEAD = SCAN_PASS_STAGES - 2             /* tiles whose sums are said before results are due */
+    PASS_AHEAD = SCAN_PASS_STAGES - 2 /* tiles whose sums are said before results are due */
 };
 static_assert(PASS_HEARERS < WARPS && SCAN_PARTS % 32 == 0 && SCAN_PART % 32 == 0, "whole warps");
 
@@ -293,8 +293,7 @@ template <class OP> LINE_FN void scan_pass(const scan_params &p)
     for (uint32_t turn = 0; queue[0].taken; turn = turn + 1 == SCAN_PASS_STAGES ? 0 : turn + 1) {
         const uint32_t said = turn + PASS_AHEAD, free = turn ? turn - 1 : SCAN_PASS_STAGES - 1;
         pass_tile<OP> after, &next = queue[PASS_AHEAD];
-        const vector *const summed =
-            stages + (said % SCAN_PASS_STAGES) * pass_tile<OP>::STAGE;
+        const vector *const summed = stages + (said % SCAN_PASS_STAGES) * pass_tile<OP>::STAGE;
         if (threadIdx.x == 0) { /* the block has met since the ticket before was read */
             ticket[0] = pending;
             pending = pass_ticket(p);
