@@ -184,29 +184,6 @@ template <class OP> LINE_FN void reduce_any(const reduce_params &p)
     }
 }
 
-/* The states of a lane, every p.lanes-th from `c` on, in order; several are on their way at once. */
-template <class OP>
-LINE_FN typename OP::state reduce_join_lane(const reduce_params &p, const typename OP::state *state,
-                                            uint64_t c)
-{
-    typedef typename OP::state S;
-    const int U = sizeof(S) <= 16 ? 16 : 4;
-    const uint64_t lanes = (uint64_t)p.lanes;
-    S s = OP::zero();
-    for (; c + (U - 1) * lanes < p.items; c += U * lanes) {
-        S next[U];
-#pragma unroll
-        for (int u = 0; u < U; u++)
-            next[u] = state[(c + u * lanes) * p.results];
-#pragma unroll
-        for (int u = 0; u < U; u++)
-            s = OP::merge(s, next[u], p);
-    }
-    for (; c < p.items; c += lanes)
-        s = OP::merge(s, state[c * p.results], p);
-    return s;
-}
-
 /* Chunk c of result o is state c*results + o. Nothing is cut any more: chunks is 1, items counts
  * the states. */
 template <class OP> LINE_FN void reduce_join(const reduce_params &p)
@@ -220,8 +197,8 @@ template <class OP> LINE_FN void reduce_join(const reduce_params &p)
         uint64_t o = first + result;
         int64_t from, to = 0;
         S s = OP::zero();
-        if (o < p.results)
-            s = reduce_join_lane<OP>(p, state + o, (uint64_t)lane);
+        for (uint64_t c = lane; o < p.results && c < p.items; c += p.lanes)
+            s = OP::merge(s, state[c * p.results + o], p);
         s = reduce_tree<OP>(p, s, lane, p.across ? p.width : 1);
         if (lane == 0 && o < p.results) {
             line_offsets(p.dim, p.n_kept, o, &from, &to);

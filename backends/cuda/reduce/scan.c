@@ -89,20 +89,18 @@ typedef struct {
     uint32_t blocks;
 } scan_plan;
 
-/* Lines that would be cut and read twice: in tiles instead, which blocks take in order. */
-static void plan_pass(scan_plan *r, int64_t bytes, int sm_count)
+/* Lines that would be cut and read twice: in tiles instead, each of a block of its own. */
+static void plan_pass(scan_plan *r, int64_t bytes)
 {
     scan_params *p = &r->p;
-    uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes, tile = SCAN_THREADS * SCAN_PASS_VECTORS * V;
+    uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes, tile = SCAN_THREADS * SCAN_PASS_UNROLL * V;
     uint64_t tiles = (p->n + tile - 1) / tile;
     if (tiles < PASS_TILES || tiles > INT32_MAX / p->lines)
         return;
     r->how = PASS;
     p->tiles = tiles;
-    p->parts = (tiles + SCAN_PART - 1) / SCAN_PART;
-    p->groups = (p->parts + SCAN_PARTS - 1) / SCAN_PARTS;
-    const uint64_t at_once = (uint64_t)sm_count * SCAN_PASS_BLOCKS;
-    r->blocks = (uint32_t)(tiles * p->lines < at_once ? tiles * p->lines : at_once);
+    p->groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP;
+    r->blocks = (uint32_t)(tiles * p->lines);
 }
 
 /* How many vectors a strip has side by side: as many as leave few multiprocessors without work and, of
@@ -141,7 +139,7 @@ static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
 static uint64_t pass_nbytes(const scan_params *p, const ndp_call *call)
 {
     uint64_t slot = (state_bytes(call->op, call->in[0].dtype) + 8 + 15) / 16 * 16;
-    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->parts + p->groups) * slot;
+    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->groups) * slot;
 }
 
 static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
@@ -165,7 +163,7 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
     cut(p, blocks, r->how == COL ? 256 : 2 * TILE, k->dev->sm_count * (r->how == COL ? 2 : 1));
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
     if (r->how == VEC && p->chunks > 1)
-        plan_pass(r, ndp_dtype_size(in->dtype), k->dev->sm_count);
+        plan_pass(r, ndp_dtype_size(in->dtype));
     if (r->how == COL)
         plan_strip(r, call, k->dev->sm_count);
 }
@@ -183,13 +181,6 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     return (uint64_t)r.p.chunks * r.p.lines * state_bytes(call->op, call->in[0].dtype);
 }
 
-/* Tiles in shared memory: of vectors of 16 bytes, or of four elements. */
-static uint32_t stages_nbytes(int32_t dtype)
-{
-    const uint32_t nbytes = (uint32_t)ndp_dtype_size(dtype), vector = nbytes < 4 ? 4 * nbytes : 16;
-    return SCAN_PASS_STAGES * SCAN_PASS_VECTORS * SCAN_THREADS * vector;
-}
-
 static int32_t run_pass(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, scan_plan *r)
 {
     r->p.scratch = cuda_ptr(&call->scratch);
@@ -197,9 +188,9 @@ static int32_t run_pass(const cuda_kernel *k, ndp_stream *s, const ndp_call *cal
     uint64_t blocks = r->p.scratch_words / SCAN_THREADS + 1;
     int32_t status = cuda_launch(k, k->function[CLEAR], s,
                                  (uint32_t)(blocks < 1024 ? blocks : 1024), SCAN_THREADS, 0, &r->p);
-    return status != NDP_OK ? status
-                            : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_THREADS,
-                                          stages_nbytes(call->in[0].dtype), &r->p);
+    return status != NDP_OK
+               ? status
+               : cuda_launch(k, k->function[PASS], s, r->blocks, SCAN_THREADS, 0, &r->p);
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)

@@ -6,13 +6,8 @@
 
 enum {
     SCAN_THREADS = 256,
-    /* "pass": tiles of a part, parts of a group */
-    SCAN_PART = 64,
-    SCAN_PARTS = 64,
-    SCAN_UNROLL = 4,       /* vectors of a thread */
-    SCAN_PASS_VECTORS = 3, /* of a thread in a tile of "pass" */
-    SCAN_PASS_STAGES = 3,  /* tiles of a block in shared memory, three at least */
-    SCAN_PASS_BLOCKS = 5,  /* of a multiprocessor: so many have room in shared memory */
+    SCAN_GROUP = SCAN_THREADS, /* tiles of a group of "pass": one a thread */
+    SCAN_PASS_UNROLL = 4,      /* vectors of a thread */
     SCAN_STRIP_THREADS = 256,
     SCAN_STRIP_ROWS = 4, /* of a thread of "strip" in a tile */
     SCAN_TICKET_NBYTES = 256
@@ -30,8 +25,8 @@ typedef struct {
     int32_t out_nbytes, out_is_bool;
     int32_t beside; /* "strip": vectors of lines side by side, a power of two up to 32 */
     /* "pass": scratch begins with the number of tiles taken, then has the slots of each line's
-     * tiles, parts and groups: scratch_words of 16 bytes in all. */
-    uint64_t tiles, parts, groups, scratch_words;
+     * tiles and groups: scratch_words of 16 bytes in all. */
+    uint64_t tiles, groups, scratch_words;
     line_dim dim[LINE_MAX_NDIM]; /* of the lines, innermost first */
 } scan_params;
 

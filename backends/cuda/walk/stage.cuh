@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Copies from global to shared memory, of 16 bytes. Devices of compute capability 8.0 on have them
+ * Copies of 16 bytes from global to shared memory. Devices of compute capability 8.0 on have them
  * arrive by the time of stage_wait(), and no register waits for them. */
 #ifndef NDOCK_CUDA_STAGE_CUH
 #define NDOCK_CUDA_STAGE_CUH
@@ -28,34 +28,6 @@ template <class V> static __device__ __forceinline__ void stage_copy_beside(V *t
                  : "memory");
 #else
     *to = *from;
-#endif
-}
-/* Copies of 4, 8 or 16 bytes, and of groups of copies: those since the last stage_close(). */
-template <class V> static __device__ __forceinline__ void stage_copy_any(V *to, const V *from)
-{
-#if __CUDA_ARCH__ >= 800
-    if constexpr (sizeof(V) == 16)
-        stage_copy(to, from);
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                         (uint32_t)__cvta_generic_to_shared(to)),
-                     "l"(from), "n"(sizeof(V))
-                     : "memory");
-#else
-    *to = *from;
-#endif
-}
-static __device__ __forceinline__ void stage_close()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-/* Every copy of this thread has arrived but those of the last group that was closed. */
-static __device__ __forceinline__ void stage_wait_but_one()
-{
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
 #endif
 }
 /* Every copy of this thread has arrived. */
