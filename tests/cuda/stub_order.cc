@@ -12,6 +12,7 @@ struct ulonglong2 {
     unsigned long long x, y;
 };
 #include "sort/keys.cuh"
+#include "sort/place.cuh"
 namespace
 {
 #include "sort/order.cu"

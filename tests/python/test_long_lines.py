@@ -34,6 +34,26 @@ def test_running_sums_of_neighbouring_lines(device, dtype):
         assert got.tobytes() == again.tobytes()
 
 
+# Many tiles and groups of them, a last one that is not full, several lines at once: who waits for whom, and the same bits each time.
+@cases(*((device, dtype) for device in DEVICES for dtype in ("float32", "float64", "float16", "int32", "uint8", "complex64")))
+def test_running_sums_of_long_lines(device, dtype):
+    for shape in ((280004,), (3, 1 << 20), (1 << 22,)):
+        a = (np.random.default_rng(4).integers(0, 9000, shape) < (1 if dtype == "float16" else 4000)).astype(dtype)
+        x = nd.asarray(a, device=device)
+        wide = {"complex64": np.complex128, "int32": np.int64, "uint8": np.uint64}.get(dtype, np.float64)
+        want = np.cumsum(a.astype(wide), -1)
+        for _ in range(3):
+            got = np.from_dlpack(nd.asarray(nd.cumulative_sum(x, axis=-1), device="cpu"))
+            assert (got == want.astype(got.dtype)).all(), (shape, int((got != want.astype(got.dtype)).sum()))
+
+
+@cases(*DEVICES)
+def test_running_sums_have_the_same_bits_each_time(device):
+    x = nd.asarray(np.random.default_rng(5).standard_normal(1 << 22).astype(np.float32), device=device)
+    results = {np.from_dlpack(nd.asarray(nd.cumulative_sum(x), device="cpu")).tobytes() for _ in range(4)}
+    assert len(results) == 1
+
+
 @cases(*DEVICES)
 def test_running_sums_of_views(device):
     a = np.random.default_rng(3).integers(-9, 9, (600, 2064)).astype(np.float32)

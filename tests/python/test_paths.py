@@ -336,6 +336,30 @@ def test_topk_selects(device):
             same(nd.topk(from_numpy(x, device), k, largest=largest)[1], first_of(x, k, largest))
 
 
+def bounded_rows(n):
+    """Rows of n elements whose first ones are sought by a bound from a sample: in any order, sorted, of equals, and so that a device's
+    bound fails since all that it samples comes before the rest, or behind it."""
+    sample = max(64, n >> 16)
+    part = np.arange(n // sample, dtype=np.uint64)
+    sampled = (part * sample + ((part * 0x9E3779B1 % 2**32 >> 16) * sample >> 16)).astype(np.int64)
+    x = rng.standard_normal(n).astype("float32")
+    first, last = x.copy(), x.copy()
+    first[sampled] += 100
+    last[sampled] -= 100
+    return x, np.sort(x), np.sort(x)[::-1].copy(), np.full(n, 2, "float32"), rng.integers(0, 3, n).astype("float32"), first, last
+
+
+@cases(*DEVICES)
+def test_topk_by_a_bound(device):
+    for x in (*bounded_rows((1 << 22) + 77), np.stack(bounded_rows((1 << 17) + 8) * 5)):
+        for dtype in ("float32", "int8"):
+            a = np.clip(x * 20, -120, 120).astype(dtype)
+            for k, largest in ((1, True), (100, False), (256, True)):
+                places = nd.topk(from_numpy(a, device), k, largest=largest)[1]
+                key = -a.astype("float32") if largest else a
+                same(places, np.argsort(key, axis=-1, kind="stable")[..., :k])
+
+
 @cases(*DEVICES)
 def test_one_divisor(device):
     for dtype in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):

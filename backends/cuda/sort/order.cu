@@ -4,28 +4,14 @@
  * partition then moves each element to its side, in the order that there was. */
 #include "sort/order.h"
 #include "sort/keys.cuh"
-#include "walk/walk.cuh"
-
-struct row_place {
-    int64_t a, values, positions;
-};
+#include "sort/place.cuh"
 
 static __device__ __forceinline__ uint64_t problem_of(const order_params &p)
 {
     return p.from + blockIdx.y;
 }
 
-static __device__ __forceinline__ row_place place_of(const order_params &p, uint64_t row)
-{
-    row_place r = {0, 0, 0};
-    cuda_walk_indices(p.rows, row, [&](int d, int64_t x) {
-        r.a += x * p.row_stride[d];
-        r.values += x * p.row_values_stride[d];
-        r.positions += x * p.row_positions_stride[d];
-    });
-    return r;
-}
-static __device__ __forceinline__ row_place place_of(const order_params &p)
+static __device__ __forceinline__ row_place place_of_problem(const order_params &p)
 {
     return place_of(p, problem_of(p) / p.k);
 }
@@ -59,7 +45,7 @@ ORDER(count)
     const uint64_t known = state_of(p)->key;
     const int above = p.shift + p.bits;
     const uint32_t mask = (1u << p.bits) - 1;
-    const int64_t a = place_of(p).a;
+    const int64_t a = place_of_problem(p).a;
     const uint64_t step = cuda_threads();
     for (int d = (int)threadIdx.x; d < ORDER_DIGITS; d += ORDER_THREADS)
         count[d] = 0;
@@ -157,7 +143,7 @@ static __device__ __forceinline__ void store_key(const order_params &p, const ro
 ORDER(store)
 {
     if (threadIdx.x == 0)
-        store_key(p, place_of(p), problem_of(p) % p.k, state_of(p)->key);
+        store_key(p, place_of_problem(p), problem_of(p) % p.k, state_of(p)->key);
 }
 
 #include "sort/order_rows.cuh"
@@ -189,7 +175,7 @@ ORDER(parts)
 {
     const uint64_t pivot = state_of(p)->key;
     const part_range part = part_of(p);
-    const int64_t a = place_of(p).a;
+    const int64_t a = place_of_problem(p).a;
     __shared__ unsigned long long sides[2];
     uint64_t mine[2] = {0, 0};
     if (threadIdx.x < 2)
@@ -252,7 +238,7 @@ ORDER(move)
 {
     const uint64_t pivot = state_of(p)->key;
     const part_range part = part_of(p);
-    const row_place r = place_of(p);
+    const row_place r = place_of_problem(p);
     const uint64_t *less = parts_of(p), *equal = less + ORDER_PARTS;
     const uint64_t all_less = less[ORDER_PARTS - 1], all_equal = equal[ORDER_PARTS - 1];
     uint64_t to[2] = {less[blockIdx.x], equal[blockIdx.x]};

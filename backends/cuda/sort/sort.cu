@@ -38,6 +38,7 @@ SMALL(16, triples)
 
 #include "sort/rows.cuh"
 #include "sort/topk_chunk.cuh"
+#include "sort/topk_long.cuh"
 #include "sort/topk_rows.cuh"
 
 /* ---- long rows: keys, and what comes of their order ---- */

@@ -14,6 +14,13 @@ enum {
     SORT_TOPK_MOST = 256,   /* topk of up to so many selects, */
     SORT_TOPK_LEAST = 512,  /* from rows of so many on, */
     SORT_TOPK_CHUNK = 2048, /* which are looked at in chunks */
+    /* rows of so many elements on, where all have AT_ALL, by a bound that a sample of each gives:
+     * one of SPARSE, or of more so that MOST_SAMPLES are enough */
+    SORT_TOPK_LONG = 1 << 17,
+    SORT_TOPK_AT_ALL = 1 << 22,
+    SORT_TOPK_SPARSE = 64,
+    SORT_TOPK_MOST_SAMPLES = 1 << 16,
+    SORT_TOPK_EACH = 16, /* elements of a thread that are on their way at once */
     /* topk of up to FEW from rows of WARP to SHORT elements: a warp from each */
     SORT_TOPK_FEW = 32,
     SORT_TOPK_WARP = 128,
@@ -28,6 +35,9 @@ typedef enum {
     SORT_BY_FIRST,
     SORT_BY_ROW
 } sort_by;
+
+/* Of which rows a stage of topk finds the first. */
+typedef enum { SORT_TOPK_ALL, SORT_TOPK_NEAR, SORT_TOPK_REST } sort_topk_only;
 
 /* Rows of one length, anywhere; results of zero where there are none. */
 typedef struct {
@@ -50,14 +60,21 @@ typedef struct {
     /* topk by selection: rows of n words (0: of the elements); the first k of each chunk (0: the
      * results) */
     uint64_t words, found;
-    uint32_t chunks;
-    int32_t as_f32; /* keys are floats, which keep their zeros */
+    uint64_t blocks; /* chunks of all rows: the blocks of the grid share them out */
+    uint32_t chunks; /* of a row */
+    /* topk of long rows: of each the bound (every bound_step-th word), how many words come up to it
+     * (u32, bounded) and room for so many of them. Rows that had room for all, k at least, are near; zero:
+     * the counts, before there are any */
+    uint32_t sample, bound_step, room;
+    uint64_t bound, bounded, near, zero;
+    int32_t only, counted; /* sort_topk_only; words are as many as the counts say */
+    int32_t as_f32;        /* keys are floats, which keep their zeros */
 } sort_params;
 
 #ifndef __cplusplus
 #include "host/backend.h"
 /* ---- topk.c: topk by selection; the parameters are those of the whole call ---- */
-enum { TOPK_ROWS, TOPK_CHUNKS, TOPK_FUNCTIONS };
+enum { TOPK_ROWS, TOPK_CHUNKS, TOPK_BOUNDED, TOPK_FUNCTIONS };
 /* Its kernels for elements of the dtype. */
 int32_t cuda_topk_find(const cuda_kernel *k, int32_t dtype, CUfunction f[TOPK_FUNCTIONS]);
 int cuda_topk_fits(const ndp_call *call);

@@ -63,63 +63,107 @@ static __device__ __forceinline__ void chunk_choose(chunk_counts &c, uint32_t k,
     }
 }
 
-static __device__ __forceinline__ uint64_t chunk_word(const sort_params &p, const row_place &r,
-                                                      uint64_t row, uint64_t i)
+/* Which element the sample of a row has from its i-th part of p.sample elements. */
+static __device__ __forceinline__ uint32_t chunk_sample(const sort_params &p, uint32_t i)
 {
-    if (i >= p.n)
+    return i * p.sample + ((i * 0x9e3779b1u >> 16) * p.sample >> 16);
+}
+
+/* Word i of n of a row, behind which there are none. */
+static __device__ __forceinline__ uint64_t chunk_word(const sort_params &p, const row_place &r,
+                                                      uint64_t row, uint64_t i, uint64_t n)
+{
+    if (i >= n)
         return UINT64_MAX;
     if (p.words)
         return ((const uint64_t *)p.words)[row * p.n + i];
-    return packed::load(p, r.a + (int64_t)i * p.stride, (uint32_t)i);
+    const uint32_t at = p.sample ? chunk_sample(p, (uint32_t)i) : (uint32_t)i;
+    return packed::load(p, r.a + (int64_t)at * p.stride, at);
+}
+
+/* Whether the stage is to find the first of this row. */
+static __device__ __forceinline__ bool chunk_is_wanted(const sort_params &p, uint64_t row)
+{
+    if (p.only == SORT_TOPK_ALL)
+        return true;
+    const uint32_t count = ((const uint32_t *)p.bounded)[row];
+    return (count >= p.k && count <= p.room) == (p.only == SORT_TOPK_NEAR);
+}
+
+struct chunk_shared {
+    chunk_counts counts;
+    uint64_t list[CHUNK_LIST];
+    uint32_t found;
+};
+
+/* The words among which the chunk's first k are go to the list, in any order: so many are found. */
+static __device__ __forceinline__ void chunk_select(chunk_shared &m,
+                                                    const uint64_t (&w)[CHUNK_EACH], uint32_t k)
+{
+    uint64_t prefix = 0;
+    int shift = 64;
+    do {
+        shift -= 8;
+        m.counts.digit[threadIdx.x] = 0;
+        if (threadIdx.x == 0)
+            m.found = 0;
+        __syncthreads();
+#pragma unroll
+        for (int j = 0; j < CHUNK_EACH; j++)
+            chunk_count(m.counts,
+                        w[j] != UINT64_MAX && (shift == 56 || w[j] >> 8 >> shift == prefix),
+                        (uint32_t)(w[j] >> shift) & (CHUNK_DIGITS - 1));
+        __syncthreads();
+        if (threadIdx.x < 32)
+            chunk_choose(m.counts, k, shift == 56);
+        __syncthreads();
+        prefix = prefix << 8 | m.counts.chosen;
+    } while (m.counts.below + m.counts.within > CHUNK_LIST);
+#pragma unroll
+    for (int j = 0; j < CHUNK_EACH; j++)
+        if (w[j] != UINT64_MAX && w[j] >> shift <= prefix && m.counts.within > 0)
+            m.list[atomicAdd(&m.found, 1u)] = w[j];
+    __syncthreads();
+}
+
+/* The first k of a chunk of a row, in order, as words for the next stage or as results. */
+static __device__ __forceinline__ void chunk_first(const sort_params &p, chunk_shared &m,
+                                                   uint64_t row, uint64_t block)
+{
+    const uint64_t begin = (block - row * p.chunks) * SORT_TOPK_CHUNK;
+    const uint64_t n = p.counted ? ((const uint32_t *)p.bounded)[row] : p.n;
+    const row_place r = place_of(p, row);
+    uint64_t w[CHUNK_EACH];
+#pragma unroll
+    for (int j = 0; j < CHUNK_EACH; j++)
+        w[j] = chunk_word(p, r, row, begin + j * SORT_THREADS + threadIdx.x, n);
+    chunk_select(m, w, (uint32_t)p.k);
+    uint32_t found = m.found, padded = 2;
+    while (padded < found)
+        padded *= 2;
+    for (uint32_t i = found + threadIdx.x; i < padded; i += SORT_THREADS)
+        m.list[i] = UINT64_MAX;
+    __syncthreads();
+    network<packed>(m.list, padded, padded);
+    for (uint32_t i = threadIdx.x; i < p.k; i += SORT_THREADS) {
+        uint64_t word = i < found ? m.list[i] : UINT64_MAX;
+        if (p.found)
+            ((uint64_t *)p.found)[block * p.k + i] = word;
+        else
+            write_result(p, r, i, (uint32_t)word);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(SORT_THREADS)
     sort_topk_chunk(const __grid_constant__ sort_params p)
 {
-    __shared__ chunk_counts counts;
-    __shared__ uint64_t list[CHUNK_LIST];
-    __shared__ uint32_t found;
-    uint64_t row = blockIdx.x / p.chunks, chunk = blockIdx.x - row * p.chunks, prefix = 0;
-    uint64_t w[CHUNK_EACH];
-    row_place r = place_of(p, row);
-    int shift = 64;
-#pragma unroll
-    for (int j = 0; j < CHUNK_EACH; j++)
-        w[j] = chunk_word(p, r, row, chunk * SORT_TOPK_CHUNK + j * SORT_THREADS + threadIdx.x);
-    do {
-        shift -= 8;
-        counts.digit[threadIdx.x] = 0;
-        if (threadIdx.x == 0)
-            found = 0;
-        __syncthreads();
-#pragma unroll
-        for (int j = 0; j < CHUNK_EACH; j++)
-            chunk_count(counts, w[j] != UINT64_MAX && (shift == 56 || w[j] >> 8 >> shift == prefix),
-                        (uint32_t)(w[j] >> shift) & (CHUNK_DIGITS - 1));
-        __syncthreads();
-        if (threadIdx.x < 32)
-            chunk_choose(counts, (uint32_t)p.k, shift == 56);
-        __syncthreads();
-        prefix = prefix << 8 | counts.chosen;
-    } while (counts.below + counts.within > CHUNK_LIST);
-#pragma unroll
-    for (int j = 0; j < CHUNK_EACH; j++)
-        if (w[j] != UINT64_MAX && w[j] >> shift <= prefix && counts.within > 0)
-            list[atomicAdd(&found, 1u)] = w[j];
-    __syncthreads();
-    uint32_t n = found, padded = 2;
-    while (padded < n)
-        padded *= 2;
-    for (uint32_t i = n + threadIdx.x; i < padded; i += SORT_THREADS)
-        list[i] = UINT64_MAX;
-    __syncthreads();
-    network<packed>(list, padded, padded);
-    for (uint32_t i = threadIdx.x; i < p.k; i += SORT_THREADS) {
-        uint64_t word = i < n ? list[i] : UINT64_MAX;
-        if (p.found)
-            ((uint64_t *)p.found)[blockIdx.x * p.k + i] = word;
-        else
-            write_result(p, r, i, (uint32_t)word);
+    __shared__ chunk_shared shared;
+    for (uint64_t block = blockIdx.x; block < p.blocks; block += gridDim.x) {
+        const uint64_t row = block / p.chunks;
+        if (p.zero && threadIdx.x == 0)
+            ((uint32_t *)p.zero)[row] = 0;
+        if (chunk_is_wanted(p, row))
+            chunk_first(p, shared, row, block);
     }
 }
 

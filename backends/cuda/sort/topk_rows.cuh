@@ -4,36 +4,9 @@
  * words, is sorted. */
 #ifndef NDOCK_CUDA_SORT_TOPK_ROWS_CUH
 #define NDOCK_CUDA_SORT_TOPK_ROWS_CUH
-#include "sort/words.cuh"
+#include "sort/topk_keys.cuh"
 
 enum { TOPK_ROWS_EACH = SORT_TOPK_SHORT / 32, TOPK_ROWS_WARPS = SORT_TOPK_ROWS_THREADS / 32 };
-
-/* Elements' bits as keys of the wanted order; U: unsigned, of the element's size. */
-template <class U> struct topk_keys {
-    U infinite, turn;
-    uint32_t flip;
-    bool floats, truth;
-    __device__ __forceinline__ topk_keys(const sort_params &p)
-        : infinite((U)(sizeof(U) == 4        ? 0x7f800000u
-                       : p.dtype == NDP_BF16 ? 0x7f80u
-                                             : 0x7c00u)),
-          turn(p.dtype == NDP_I8 || p.dtype == NDP_I16 || p.dtype == NDP_I32
-                   ? (U)((U)1 << (8 * sizeof(U) - 1))
-                   : (U)0),
-          flip((uint32_t)p.flip), floats(is_float(p.dtype)), truth(p.dtype == NDP_BOOL)
-    {
-    }
-    __device__ __forceinline__ uint32_t of(U raw) const
-    {
-        const U plain = sizeof(U) == 1 && truth ? (U)(raw != 0) : (U)(raw ^ turn);
-        return (uint32_t)(sizeof(U) > 1 && floats ? float_key<U>(raw, infinite) : plain) ^ flip;
-    }
-};
-
-static __device__ __forceinline__ uint64_t topk_word(uint32_t key, uint32_t position)
-{
-    return (uint64_t)key << 32 | position;
-}
 
 /* The words of a warp, one a lane, in order. */
 static __device__ __forceinline__ uint64_t topk_warp_sorted(uint64_t w, uint32_t lane)

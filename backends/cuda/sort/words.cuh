@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Where rows and their results lie, words of a key and a position, which are all different, and a
+ * Words of a key and a position, which are all different, what they say of a row's results, and a
  * bitonic network that a block sorts them by. */
 #ifndef NDOCK_CUDA_SORT_WORDS_CUH
 #define NDOCK_CUDA_SORT_WORDS_CUH
 #include "math/types.cuh"
 #include "sort/keys.cuh"
+#include "sort/place.cuh"
 #include "sort/sort.h"
-#include "walk/walk.cuh"
 
 static __device__ __forceinline__ bool is_float(int32_t dtype)
 {
     return dtype == NDP_F16 || dtype == NDP_BF16 || dtype == NDP_F32 || dtype == NDP_F64;
-}
-
-struct row_place {
-    int64_t a, values, positions;
-};
-
-static __device__ __forceinline__ row_place place_of(const sort_params &p, uint64_t row)
-{
-    row_place r = {0, 0, 0};
-    cuda_walk_indices(p.rows, row, [&](int d, int64_t x) {
-        r.a += x * p.row_stride[d];
-        r.values += x * p.row_values_stride[d];
-        r.positions += x * p.row_positions_stride[d];
-    });
-    return r;
 }
 
 /* The result at place `rank` of a row is its element at `position`. */
