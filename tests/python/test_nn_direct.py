@@ -3,11 +3,15 @@
 """Convolutions and their gradients of sizes that are cut up: bands of rows, several images at a time, tiles of channels and of positions,
 parts of sums. Numbers have so few bits that sums are exact in f32, whatever their order: results are those of loops over taps in
 float64, rounded once."""
+import functools
+import os
+
 import ndock as nd
 from arrays import DEVICES, from_numpy, host, np
 from tap import cases, main
 
 F = nd.nn
+DTYPES = ("float32", "bfloat16") if os.environ.get("NDOCK_TEST_SLICE") else ("float32", "float64", "bfloat16")
 
 # images, channels, extents, results, groups, kernel, options
 ROWS = (
@@ -53,8 +57,9 @@ class Case:
         self.w = rng.integers(-2, 3, (o, c // self.groups, *kernel)) / 2
         self.g = rng.integers(-2, 3, (n, o, *self.grid)) / 2
 
-    def split(self, a):
-        return a.reshape(a.shape[0], self.groups, -1, *a.shape[2:])
+    def lines(self, a):
+        """Images by groups by channels by positions, for products of matrices."""
+        return a.reshape(a.shape[0], self.groups, -1, a.shape[2] * a.shape[3])
 
     def taps(self):
         """Of each tap: its place in the kernel, and what it meets in a padded image."""
@@ -69,16 +74,24 @@ class Case:
         padded = np.zeros((n, c, h + 2 * ph, w + 2 * pw))
         padded[:, :, ph:ph + h, pw:pw + w] = self.x
         weight = self.w.reshape(self.groups, -1, *self.w.shape[1:])
-        g, y, dx, dw = self.split(self.g), np.zeros_like(self.split(self.g)), np.zeros_like(padded), np.zeros_like(weight)
+        g, dx, dw = self.lines(self.g), np.zeros_like(padded), np.zeros_like(weight)
+        y = np.zeros_like(g)
         for (i, j), (rows, columns) in self.taps():
-            met = self.split(padded[:, :, rows, columns])
-            y += np.einsum("ngchw,goc->ngohw", met, weight[..., i, j], optimize=True)
-            dw[..., i, j] = np.einsum("ngchw,ngohw->goc", met, g, optimize=True)
-            dx[:, :, rows, columns] += np.einsum("ngohw,goc->ngchw", g, weight[..., i, j], optimize=True).reshape(n, c, *self.grid)
+            met, tap = self.lines(padded[:, :, rows, columns]), weight[..., i, j]
+            y += tap @ met
+            dw[..., i, j] = (g @ np.swapaxes(met, -1, -2)).sum(0)
+            dx[:, :, rows, columns] += (np.swapaxes(tap, -1, -2) @ g).reshape(n, c, *self.grid)
         return y.reshape(self.g.shape), dx[:, :, ph:ph + h, pw:pw + w], dw.reshape(self.w.shape)
 
     def flat(self, a):
         return a[:, :, 0] if self.rank == 1 else a
+
+
+@functools.lru_cache(maxsize=1)
+def computed(i):
+    """A row's case and what is expected of it, which take longer than what is tested: one row's tests follow each other."""
+    case = Case(ROWS[i], i)
+    return case, tuple(case.flat(a) for a in case.expected())
 
 
 def last_of(a):
@@ -103,10 +116,9 @@ def same(got, want, dtype, device):
     np.testing.assert_array_equal(host(nd.astype(got, nd.float64)), rounded)
 
 
-@cases(*[(d, i, t) for d in DEVICES for i in range(len(ROWS)) for t in ("float32", "float64", "bfloat16")])
+@cases(*[(d, i, t) for i in range(len(ROWS)) for d in DEVICES for t in DTYPES])
 def test_cut_up(device, i, dtype):
-    case = Case(ROWS[i], i)
-    y, dx, dw = (case.flat(a) for a in case.expected())
+    case, (y, dx, dw) = computed(i)
     conv, by_input, by_weight = (getattr(F, f"conv{case.rank}d{end}") for end in ("", "_input", "_weight"))
     options = dict(case.options, groups=case.groups)
     for layout in ("first", "last", "view") if dtype == "float32" else ("first", "last"):

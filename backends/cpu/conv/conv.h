@@ -157,10 +157,10 @@ static inline int64_t cv_product(const int64_t v[3])
 {
     return v[0] * v[1] * v[2];
 }
-/* Elements that a stride apart from one to the next axis, all of one axis then: whether three axes
- * are one. */
 /* One plane of windows: the first axis has one element, tap and window. */
 int cv_is_flat(const cv_plan *p);
+/* Elements that a stride apart from one to the next axis, all of one axis then: whether three axes
+ * are one. */
 int cv_is_line(const int64_t space[3], const int64_t extent[3]);
 /* Positions in C order, from `at` on: the next run along the last axis, of at most `most`, begins at
  * (d, h, w); returns how many it has. */

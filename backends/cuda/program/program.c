@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Group "ndp.fused/1": programs compiled by NVRTC, for the exact device, and kept by the core's
- * kernel cache; their kernels, queued with one struct of parameters. */
+ * Group "ndp.fused/1": programs put together as PTX, which the driver assembles, or compiled by
+ * NVRTC, for the exact device, and kept by the core's kernel cache; their kernels, queued with one
+ * struct of parameters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
