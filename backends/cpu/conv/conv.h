@@ -106,6 +106,8 @@ typedef struct {
     void (*pairs)(const cv_pairs_block *b);            /* pairs.h */
     cv_pairs_range (*pairs_range)(const uint16_t *x, int64_t n);
     void (*pairs_join)(const char *const row[CV_PAIRS_DEPTH], int n, char *first, char *second);
+    void (*pairs_save)(const float *sum, int64_t pitch, int64_t n, int64_t m, uint16_t *to,
+                       int64_t step);
     void (*dots[NDP_DTYPE_END])(const cv_dots *d);
     void (*plane[NDP_DTYPE_END])(const cv_plane *p, int outs);
     void (*spread[NDP_DTYPE_END])(const cv_spread *s);

@@ -75,6 +75,17 @@ void cv_pixels_plan(const cv_plan *p, cv_pixels *g)
     g->bytes += mm_round_up(2 * CV_PAIRS_TILE * p->stride[2] * p->ci * 2, 64) + 64;
 }
 
+/* n pixels of so many bytes, `step` apart, side by side: those of small groups by constant sizes. */
+static void copy_pixels(const char *from, int64_t step, int64_t n, int64_t bytes, char *to)
+{
+    for (; bytes == 16 && n > 0; n--, from += step, to += 16)
+        memcpy(to, from, 16);
+    for (; bytes == 32 && n > 0; n--, from += step, to += 32)
+        memcpy(to, from, 32);
+    for (; n > 0; n--, from += step, to += bytes)
+        memcpy(to, from, (size_t)bytes);
+}
+
 /* n pixels of a row, side by side. */
 static void pack_run(const cv_plan *p, const char *from, int64_t n, char *to)
 {
@@ -83,8 +94,7 @@ static void pack_run(const cv_plan *p, const char *from, int64_t n, char *to)
     if ((x->channel == 1 || c == 1) && x->space[2] == c)
         memcpy(to, from, (size_t)(n * c * 2));
     else if (x->channel == 1 || c == 1)
-        for (int64_t i = 0; i < n; i++)
-            memcpy(to + i * c * 2, from + i * x->space[2] * 2, (size_t)(c * 2));
+        copy_pixels(from, x->space[2] * 2, n, c * 2, to);
     else if (x->space[2] == 1) {
         const cv_turn turn = {.beside = to,
                               .rows = (char *)(uintptr_t)from,
@@ -103,9 +113,8 @@ cv_pairs_range cv_pixels_pack(const cv_plan *p, const cv_pixels *g, int64_t unit
                               int64_t end, char *to)
 {
     const cv_image *x = &p->source;
-    const char *from = x->data + (unit / p->groups * x->image +
-                                  unit % p->groups * p->ci * x->channel) *
-                                     2;
+    const char *from =
+        x->data + (unit / p->groups * x->image + unit % p->groups * p->ci * x->channel) * 2;
     const int64_t pixel = p->ci * 2, row = g->columns * pixel;
     int64_t left = g->low[1] < 0 ? -g->low[1] : 0, right = x->extent[2] - g->low[1];
     left = left < g->columns ? left : g->columns;
@@ -172,9 +181,8 @@ int64_t cv_pairs_steps(const cv_pixels *g, const nd_window_axis axis[3], cv_pair
             const int64_t column = axis[2].origin + tap * axis[2].move - g->low[1];
             const int64_t at = (row * g->columns + column) * g->channels * 2;
             for (int64_t k = 0; k < r.length; k += CV_PAIRS_DEPTH)
-                *step++ = (cv_pairs_step){at + k * 2, r.length - k < CV_PAIRS_DEPTH
-                                                          ? r.length - k
-                                                          : CV_PAIRS_DEPTH};
+                *step++ = (cv_pairs_step){
+                    at + k * 2, r.length - k < CV_PAIRS_DEPTH ? r.length - k : CV_PAIRS_DEPTH};
         }
     return step - begin;
 }
@@ -186,12 +194,8 @@ int cv_amx_there(void)
 {
     return 0;
 }
-void cv_amx_begin(void)
-{
-}
-void cv_amx_end(void)
-{
-}
+void cv_amx_begin(void) {}
+void cv_amx_end(void) {}
 void cv_amx_block(const cv_pairs_block *b)
 {
     (void)b;

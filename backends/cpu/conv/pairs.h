@@ -69,7 +69,8 @@ typedef struct {
 typedef struct {
     cv_pixels pixels;
     int64_t units, most_steps, tile_p, tiles_p, tile_o, tiles_o;
-    int64_t blocks_o, weight_bytes; /* tiles across the result's channels; bytes of a phase and group */
+    int64_t blocks_o,
+        weight_bytes; /* tiles across the result's channels; bytes of a phase and group */
     int64_t steps_at, weights_at, pixels_at;
     int64_t columns, gradient_bytes, gradient_at, lanes, sums_at; /* of a gradient for the weight */
 } cv_pairs_plan;

@@ -92,8 +92,8 @@ void cv_pairs_conv_plan(cv_plan *p)
     s->blocks_o = ceiling(p->co, CV_PAIRS_TILE);
     s->weight_bytes = s->blocks_o * s->most_steps * CV_PAIRS_BYTES;
     s->steps_at = 0;
-    s->weights_at = mm_round_up(
-        cv_product(p->phases) * s->most_steps * (int64_t)sizeof(cv_pairs_step), 64);
+    s->weights_at =
+        mm_round_up(cv_product(p->phases) * s->most_steps * (int64_t)sizeof(cv_pairs_step), 64);
     s->pixels_at = s->weights_at + cv_product(p->phases) * p->groups * s->weight_bytes;
     p->packed_bytes = s->pixels_at + s->units * s->pixels.bytes;
     p->pitch = mm_round_up(p->co < s->tile_o ? p->co : s->tile_o, CV_PAIRS_TILE);
@@ -127,16 +127,16 @@ static void offsets_of(const cv_plan *p, const nd_window_axis axis[3], const cv_
     const int64_t tap = axis[1].tap + row * axis[1].tap_step;
     for (int64_t e = first; e < first + CV_PAIRS_DEPTH; e++) {
         const int64_t along = cv_pairs_tap(r, &axis[2], p->ci, run, e);
-        offset[e - first] = e >= r->length ? -1
-                                           : e % p->ci * p->w_in + tap * p->w_space[1] +
-                                                 (axis[2].tap + along * axis[2].tap_step) *
-                                                     p->w_space[2];
+        offset[e - first] = e >= r->length
+                                ? -1
+                                : e % p->ci * p->w_in + tap * p->w_space[1] +
+                                      (axis[2].tap + along * axis[2].tap_step) * p->w_space[2];
     }
 }
 
-/* Up to 16 channels of the result from `from` on, as a tile. */
-static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n,
-                      const int64_t offset[CV_PAIRS_DEPTH], uint16_t *to)
+/* Up to 16 channels of the result from `from` on, as a tile, number by number. */
+static void pack_numbers(const cv_plan *p, const uint16_t *from, int64_t n,
+                         const int64_t offset[CV_PAIRS_DEPTH], uint16_t *to)
 {
     if (offset[CV_PAIRS_DEPTH - 1] < 0 || n < CV_PAIRS_TILE)
         memset(to, 0, CV_PAIRS_BYTES);
@@ -146,6 +146,30 @@ static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n,
             if (offset[k + 1] >= 0)
                 to[k * CV_PAIRS_TILE + 1] = from[offset[k + 1]];
         }
+}
+
+/* The same, by squares of words or whole rows where numbers or channels lie side by side. */
+static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n,
+                      const int64_t offset[CV_PAIRS_DEPTH], uint16_t *to)
+{
+    static const char zeros[64];
+    const int side_by_side = p->w_in == 1 && p->w_out % 2 == 0 &&
+                             offset[CV_PAIRS_DEPTH - 1] - offset[0] == CV_PAIRS_DEPTH - 1;
+    if (n == CV_PAIRS_TILE && side_by_side && (uintptr_t)(from + offset[0]) % 4 == 0) {
+        const cv_turn turn = {.beside = (void *)(uintptr_t)(from + offset[0]),
+                              .rows = to,
+                              .n = CV_PAIRS_TILE,
+                              .channels = CV_PAIRS_TILE,
+                              .step = p->w_out / 2,
+                              .plane = CV_PAIRS_TILE};
+        p->isa->apart[NDP_F32](&turn);
+    } else if (n == CV_PAIRS_TILE && p->w_out == 1) {
+        const char *row[CV_PAIRS_DEPTH];
+        for (int k = 0; k < CV_PAIRS_DEPTH; k++)
+            row[k] = offset[k] < 0 ? zeros : (const char *)(from + offset[k]);
+        p->isa->pairs_join(row, 1, (char *)to, NULL);
+    } else
+        pack_numbers(p, from, n, offset, to);
 }
 
 /* Those of a phase's steps, for 16 channels from o on; returns their exponents. */
@@ -176,9 +200,9 @@ static void pack_weights(void *ctx, int64_t begin, int64_t end)
         if (cv_phase(p, t / s->blocks_o / p->groups, axis) < 0)
             continue;
         char *to = a->r->packed + s->weights_at + t * s->most_steps * CV_PAIRS_BYTES;
-        atomic_fetch_or(&a->weights, pack_tiles(p, axis, t / s->blocks_o % p->groups,
-                                                t % s->blocks_o * CV_PAIRS_TILE,
-                                                (uint16_t *)(void *)to));
+        atomic_fetch_or(&a->weights,
+                        pack_tiles(p, axis, t / s->blocks_o % p->groups,
+                                   t % s->blocks_o * CV_PAIRS_TILE, (uint16_t *)(void *)to));
     }
 }
 
@@ -214,7 +238,8 @@ typedef struct {
     const cv_plan *p;
     nd_window_axis axis[3];
     lines l;
-    int64_t phase, unit, q0, pairs, o, m; /* unit of the turn; pairs of tiles; channels of its group */
+    int64_t phase, unit, q0, pairs, o,
+        m; /* unit of the turn; pairs of tiles; channels of its group */
     char *sums, *row, *line;
 } tile;
 
@@ -270,8 +295,8 @@ static void finish_run(const tile *t, int64_t at, int64_t n, int64_t y, int64_t 
     const int64_t o = (t->t->first + t->unit) % p->groups * p->co + t->o;
     const int64_t step = t->axis[2].step * p->out.space[2];
     float *sums = (float *)(void *)t->sums + at * p->pitch;
-    if (p->out.channel == 1 && !p->bias && !p->epilogue && step == t->m && p->pitch == t->m)
-        p->k->save[NDP_BF16](sums, n * t->m, place(t, 0, y, x), 1);
+    if (p->out.channel == 1 && !p->bias && !p->epilogue)
+        p->isa->pairs_save(sums, p->pitch, n, t->m, (uint16_t *)(void *)place(t, 0, y, x), step);
     else if (p->out.channel == 1)
         for (int64_t i = 0; i < n; i++, sums += p->pitch) {
             cv_adjust(p, o, (char *)sums, t->m, 0, t->row);

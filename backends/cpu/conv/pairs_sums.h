@@ -5,7 +5,9 @@
 enum {
     CV_PAIRS_LANES = MM_BYTES / 4,
     CV_PAIRS_VECTORS = CV_PAIRS_TILE / CV_PAIRS_LANES,
-    CV_PAIRS_ROWS = CV_PAIRS_LANES == 16 ? 16 : CV_PAIRS_LANES == 8 ? 4 : 2
+    CV_PAIRS_ROWS = CV_PAIRS_LANES == 16  ? 16
+                    : CV_PAIRS_LANES == 8 ? 4
+                                          : 2
 };
 typedef mm_v_f32 cv_pairs_chains[CV_PAIRS_ROWS][CV_PAIRS_VECTORS];
 
@@ -31,9 +33,10 @@ static inline void cv_pairs_widen(const char *from, float even[CV_PAIRS_TILE],
 }
 
 /* The chains of some rows, from a on, by a tile of b, over n numbers. */
-static inline __attribute__((always_inline)) void cv_pairs_chain(
-    float (*a)[2][CV_PAIRS_TILE], const int odd, float (*b)[CV_PAIRS_TILE], int64_t n,
-    cv_pairs_chains sum)
+static inline __attribute__((always_inline)) void cv_pairs_chain(float (*a)[2][CV_PAIRS_TILE],
+                                                                 const int odd,
+                                                                 float (*b)[CV_PAIRS_TILE],
+                                                                 int64_t n, cv_pairs_chains sum)
 {
     cv_pairs_chains s;
 #pragma GCC unroll 16
@@ -107,20 +110,51 @@ static cv_pairs_range cv_pairs_range_of(const uint16_t *x, int64_t n)
     return UINT64_C(1) << ((least + 1) >> 9) | UINT64_C(1) << (most >> 9);
 }
 
+/* Two rows of 16 numbers as pairs: of the lower halves of two vectors, or of the upper ones. */
+#if CPU_ISA_LEVEL >= 1 && defined(__AVX2__)
+static inline void cv_pairs_of_rows(const char *x_, const char *y_, char *to)
+{
+    const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)x_);
+    const __m256i y = _mm256_loadu_si256((const __m256i *)(const void *)y_);
+    const __m256i low = _mm256_unpacklo_epi16(x, y), high = _mm256_unpackhi_epi16(x, y);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_permute2x128_si256(low, high, 0x20));
+    _mm256_storeu_si256((__m256i *)(void *)(to + 32), _mm256_permute2x128_si256(low, high, 0x31));
+}
+#else
+static inline void cv_pairs_of_rows(const char *x_, const char *y_, char *to)
+{
+    uint16_t x[CV_PAIRS_TILE], y[CV_PAIRS_TILE], both[2 * CV_PAIRS_TILE];
+    memcpy(x, x_, sizeof x);
+    memcpy(y, y_, sizeof y);
+    for (int i = 0; i < CV_PAIRS_TILE; i++) {
+        both[2 * i] = x[i];
+        both[2 * i + 1] = y[i];
+    }
+    memcpy(to, both, sizeof both);
+}
+#endif
+
 /* Tiles of b from 32 rows of numbers, the positions, which lie anywhere: of each two rows the pairs of 16 numbers in
  * one tile, and those of the next 16 in another, where n is 2. */
 static void cv_pairs_join(const char *const row[CV_PAIRS_DEPTH], const int n, char *first,
                           char *second)
 {
     for (int r = 0; r < CV_PAIRS_TILE; r++)
-        for (int j = 0; j < n; j++) {
-            uint16_t x[CV_PAIRS_TILE], y[CV_PAIRS_TILE], both[2 * CV_PAIRS_TILE];
-            memcpy(x, row[2 * r] + 32 * j, sizeof x);
-            memcpy(y, row[2 * r + 1] + 32 * j, sizeof y);
-            for (int i = 0; i < CV_PAIRS_TILE; i++) {
-                both[2 * i] = x[i];
-                both[2 * i + 1] = y[i];
-            }
-            memcpy((j ? second : first) + 64 * r, both, sizeof both);
-        }
+        cv_pairs_of_rows(row[2 * r], row[2 * r + 1], first + 64 * r);
+    for (int r = 0; n == 2 && r < CV_PAIRS_TILE; r++)
+        cv_pairs_of_rows(row[2 * r] + 32, row[2 * r + 1] + 32, second + 64 * r);
+}
+
+/* n rows of m sums each, `pitch` apart, rounded, to rows `step` apart. */
+static void cv_pairs_save(const float *sum, int64_t pitch, int64_t n, int64_t m, uint16_t *to,
+                          int64_t step)
+{
+    for (; n > 0; n--, sum += pitch, to += step) {
+        int64_t i = 0;
+        for (; i + 8 <= m; i += 8)
+            for (int l = 0; l < 8; l++)
+                to[i + l] = cpu_bf16_from_f32(sum[i + l]);
+        for (; i < m; i++)
+            to[i] = cpu_bf16_from_f32(sum[i]);
+    }
 }

@@ -35,8 +35,8 @@ typedef struct {
 static void plan_tiles(cv_pairs_plan *s, const cv_plan *f)
 {
     s->tile_o = TASK_OUT;
-    while (s->tile_o > PAIR && f->groups * s->most_steps * ceiling(f->co, s->tile_o) <
-                                   2 * (int64_t)cpu_threads())
+    while (s->tile_o > PAIR &&
+           f->groups * s->most_steps * ceiling(f->co, s->tile_o) < 2 * (int64_t)cpu_threads())
         s->tile_o /= 2;
     s->tiles_o = ceiling(f->co, s->tile_o);
 }
@@ -129,9 +129,8 @@ static void pack_gradients(void *ctx, int64_t begin, int64_t end)
         const int64_t n = f->co - o < CV_PAIRS_TILE ? f->co - o : CV_PAIRS_TILE;
         char *to = w->scratch + s->gradient_at + task * CV_PAIRS_TILE * s->columns * 2;
         const char *from =
-            f->out.data + (unit / f->groups * f->out.image +
-                           (unit % f->groups * f->co + o) * f->out.channel) *
-                              2;
+            f->out.data +
+            (unit / f->groups * f->out.image + (unit % f->groups * f->co + o) * f->out.channel) * 2;
         for (int64_t c = 0; c < CV_PAIRS_TILE; c++) {
             const int64_t filled = c < n ? w->positions : 0;
             memset(to + (c * s->columns + filled) * 2, 0, (size_t)((s->columns - filled) * 2));
@@ -242,6 +241,20 @@ static void in_order(const work *w, const float *sums, float *to)
             }
 }
 
+/* The same, where channels of the weight lie side by side. */
+static void save_beside(const work *w, const float *sums, char *out)
+{
+    const cv_plan *f = &w->f;
+    const cv_pairs_runs *r = &w->runs;
+    for (int64_t i = 0; i < f->kernel[1]; i++)
+        for (int64_t run = 0; run < r->runs; run++, sums += r->blocks * PAIR)
+            for (int64_t e = 0; e < r->length; e += f->ci) {
+                const int64_t tap = cv_pairs_tap(r, &w->axis[2], f->ci, run, e);
+                f->k->save[NDP_BF16](sums + e, f->ci,
+                                     out + (i * w->out_stride[3] + tap * w->out_stride[4]) * 2, 1);
+            }
+}
+
 /* Tasks count channels of the result. */
 static void save_rows(void *ctx, int64_t begin, int64_t end)
 {
@@ -253,8 +266,13 @@ static void save_rows(void *ctx, int64_t begin, int64_t end)
     float *line = (float *)(void *)(w->slots + slot * w->slot_bytes);
     for (int64_t o = begin; o < end; o++) {
         const int64_t row = o / f->co * s->blocks_o * CV_PAIRS_TILE + o % f->co;
+        const float *sums = (const float *)(const void *)(w->scratch + s->sums_at) + row * s->lanes;
         char *out = w->out + o * stride[0] * 2;
-        in_order(w, (const float *)(const void *)(w->scratch + s->sums_at) + row * s->lanes, line);
+        if (stride[1] == 1) {
+            save_beside(w, sums, out);
+            continue;
+        }
+        in_order(w, sums, line);
         if (stride[4] == 1 && stride[3] == f->kernel[2] && stride[1] == taps) {
             f->k->save[NDP_BF16](line, f->ci * taps, out, 1);
             continue;
