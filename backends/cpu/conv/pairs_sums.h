@@ -19,24 +19,23 @@ typedef struct {
 } cv_pairs_floats;
 
 /* 16 pairs of numbers as floats: each has the bits of its upper half. */
-static inline void cv_pairs_widen(const char *from, float even[CV_PAIRS_TILE],
-                                  float odd[CV_PAIRS_TILE])
+static inline __attribute__((always_inline)) void cv_pairs_widen(const char *from, float *even,
+                                                                 float *odd)
 {
-    uint32_t pair[CV_PAIRS_TILE], first[CV_PAIRS_TILE], second[CV_PAIRS_TILE];
-    memcpy(pair, from, sizeof pair);
-    for (int i = 0; i < CV_PAIRS_TILE; i++) {
-        first[i] = pair[i] << 16;
-        second[i] = pair[i] & 0xffff0000u;
+#pragma GCC unroll 4
+    for (int v = 0; v < CV_PAIRS_VECTORS; v++) {
+        mm_v_u32 pair;
+        memcpy(&pair, from + v * MM_BYTES, sizeof pair);
+        const mm_v_u32 first = pair << 16, second = pair & 0xffff0000u;
+        memcpy(even + v * CV_PAIRS_LANES, &first, sizeof first);
+        memcpy(odd + v * CV_PAIRS_LANES, &second, sizeof second);
     }
-    memcpy(even, first, sizeof first);
-    memcpy(odd, second, sizeof second);
 }
 
-/* The chains of some rows, from a on, by a tile of b, over n numbers. */
-static inline __attribute__((always_inline)) void cv_pairs_chain(float (*a)[2][CV_PAIRS_TILE],
-                                                                 const int odd,
-                                                                 float (*b)[CV_PAIRS_TILE],
-                                                                 int64_t n, cv_pairs_chains sum)
+/* The chains of some rows, whose even or odd numbers begin at a, by those of a tile of b, over n of them. By itself, so
+ * that all chains stay in registers. */
+static __attribute__((noinline)) void cv_pairs_chain(const float *a, float (*b)[CV_PAIRS_TILE],
+                                                     int64_t n, cv_pairs_chains sum)
 {
     cv_pairs_chains s;
 #pragma GCC unroll 16
@@ -44,14 +43,19 @@ static inline __attribute__((always_inline)) void cv_pairs_chain(float (*a)[2][C
 #pragma GCC unroll 4
         for (int v = 0; v < CV_PAIRS_VECTORS; v++)
             s[i][v] = mm_set_f32(0);
+#pragma GCC unroll 1
     for (int64_t k = 0; k < n; k++) {
         mm_v_f32 x[CV_PAIRS_VECTORS];
-        memcpy(x, b[k], sizeof x);
+#pragma GCC unroll 4
+        for (int v = 0; v < CV_PAIRS_VECTORS; v++)
+            memcpy(&x[v], b[k] + v * CV_PAIRS_LANES, sizeof x[v]);
 #pragma GCC unroll 16
-        for (int i = 0; i < CV_PAIRS_ROWS; i++)
+        for (int i = 0; i < CV_PAIRS_ROWS; i++) {
+            const mm_v_f32 y = mm_set_f32(a[2 * i * CV_PAIRS_TILE + k]);
 #pragma GCC unroll 4
             for (int v = 0; v < CV_PAIRS_VECTORS; v++)
-                s[i][v] = mm_fma_f32(mm_set_f32(a[i][odd][k]), x[v], s[i][v]);
+                s[i][v] = mm_fma_f32(y, x[v], s[i][v]);
+        }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < CV_PAIRS_ROWS; i++)
@@ -65,8 +69,8 @@ static void cv_pairs_add(float (*a)[2][CV_PAIRS_TILE], float (*b)[CV_PAIRS_TILE]
                          int64_t live, float *sum, int64_t pitch)
 {
     cv_pairs_chains even, odd;
-    cv_pairs_chain(a, 0, b[0], (live + 1) / 2, even);
-    cv_pairs_chain(a, 1, b[1], live / 2, odd);
+    cv_pairs_chain(a[0][0], b[0], (live + 1) / 2, even);
+    cv_pairs_chain(a[0][1], b[1], live / 2, odd);
     for (int i = 0; i < CV_PAIRS_ROWS; i++)
         for (int v = 0; v < CV_PAIRS_VECTORS; v++) {
             mm_v_f32 before;
