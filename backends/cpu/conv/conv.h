@@ -229,12 +229,12 @@ int64_t cv_pairs_tap(const cv_pairs_runs *r, const nd_window_axis *along, int64_
                      int64_t run, int64_t e);
 /* Steps of a phase; returns how many. */
 int64_t cv_pairs_steps(const cv_pixels *g, const nd_window_axis axis[3], cv_pairs_step *step);
-/* What computes blocks of operands with such exponents: AMX, or the level's own code. */
-int cv_pairs_by_amx(cv_pairs_range a, cv_pairs_range b);
-void cv_pairs_compute(const cv_plan *p, const cv_pairs_block *b, int by_amx);
+/* How blocks of operands with such exponents are computed. */
+int cv_pairs_way(cv_pairs_range a, cv_pairs_range b);
+void cv_pairs_compute(const cv_plan *p, cv_pairs_block *b, int way);
 /* Around blocks of one thread. */
-void cv_pairs_begin(int by_amx);
-void cv_pairs_end(int by_amx);
+void cv_pairs_begin(int way);
+void cv_pairs_end(int way);
 
 /* ---- pairs_conv.c ---- */
 void cv_pairs_conv_plan(cv_plan *p);

@@ -202,26 +202,29 @@ void cv_amx_block(const cv_pairs_block *b)
 }
 #endif
 
-int cv_pairs_by_amx(cv_pairs_range a, cv_pairs_range b)
+int cv_pairs_way(cv_pairs_range a, cv_pairs_range b)
 {
-    return cpu_isa() == CPU_ISA_VNNI && cv_pairs_fits(a, b) && cv_amx_there();
+    if (!cv_pairs_fits(a, b))
+        return CV_PAIRS_ANY;
+    return cpu_isa() == CPU_ISA_VNNI && cv_amx_there() ? CV_PAIRS_AMX : CV_PAIRS_EXACT;
 }
 
-void cv_pairs_begin(int by_amx)
+void cv_pairs_begin(int way)
 {
-    if (by_amx)
+    if (way == CV_PAIRS_AMX)
         cv_amx_begin();
 }
 
-void cv_pairs_end(int by_amx)
+void cv_pairs_end(int way)
 {
-    if (by_amx)
+    if (way == CV_PAIRS_AMX)
         cv_amx_end();
 }
 
-void cv_pairs_compute(const cv_plan *p, const cv_pairs_block *b, int by_amx)
+void cv_pairs_compute(const cv_plan *p, cv_pairs_block *b, int way)
 {
-    if (by_amx)
+    b->exact = way != CV_PAIRS_ANY;
+    if (way == CV_PAIRS_AMX)
         cv_amx_block(b);
     else
         p->isa->pairs(b);

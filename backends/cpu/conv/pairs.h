@@ -33,7 +33,11 @@ typedef struct {
     const cv_pairs_step *step;
     float *sum;
     int m, n, add;
+    int exact; /* products are no rounded numbers, whether they are added at once or not */
 } cv_pairs_block;
+
+/* How blocks are computed: by the level's code, for any numbers, or for those that cv_pairs_fits; by AMX. */
+enum { CV_PAIRS_ANY, CV_PAIRS_EXACT, CV_PAIRS_AMX };
 
 /* Which exponents there are among numbers: bit e/4 for the smallest and the largest exponent e that are not of zero. */
 typedef uint64_t cv_pairs_range;

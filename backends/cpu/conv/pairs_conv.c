@@ -208,11 +208,11 @@ static void pack_weights(void *ctx, int64_t begin, int64_t end)
 
 /* ---- tiles ---- */
 
-/* Some units of a call whose copies exist; by_amx: what computes them. */
+/* Some units of a call whose copies exist; way: how they are computed. */
 typedef struct {
     all *a;
     int64_t first, units;
-    int by_amx;
+    int way;
 } turn;
 
 /* Tasks count units and runs of rows of their copies. */
@@ -273,7 +273,7 @@ static void compute(const tile *t, int64_t steps)
             b.b[0] = weights + o / CV_PAIRS_TILE * s->most_steps * CV_PAIRS_BYTES;
             b.b[1] = b.b[0] + s->most_steps * CV_PAIRS_BYTES;
             b.sum = (float *)(void *)t->sums + q * PAIR * p->pitch + o;
-            cv_pairs_compute(p, &b, t->t->by_amx);
+            cv_pairs_compute(p, &b, t->t->way);
         }
 }
 
@@ -362,7 +362,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
               .sums = slot + p->slot_sums,
               .row = slot + p->slot_row,
               .line = slot + p->slot_image};
-    cv_pairs_begin(u->by_amx);
+    cv_pairs_begin(u->way);
     for (int64_t task = begin; task < end; task++) {
         int64_t rest = task / p->pairs.tiles_p;
         t.q0 = task % p->pairs.tiles_p * p->pairs.tile_p;
@@ -373,7 +373,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
         t.m = p->co - t.o < p->pairs.tile_o ? p->co - t.o : p->pairs.tile_o;
         run_tile(&t);
     }
-    cv_pairs_end(u->by_amx);
+    cv_pairs_end(u->way);
     cpu_slot_give(r->busy, s);
 }
 
@@ -403,7 +403,7 @@ void cv_pairs_conv(cv_run *r)
         a.pixels = 0;
         cpu_parallel(t.units * ceiling(s->pixels.rows, PACKED_ROWS),
                      1 + 8192 / (s->pixels.columns * p->ci * PACKED_ROWS + 1), pack_pixels, &t);
-        t.by_amx = cv_pairs_by_amx(a.weights, a.pixels);
+        t.way = cv_pairs_way(a.weights, a.pixels);
         cpu_parallel(t.units * phases * s->tiles_o * s->tiles_p, 1 + 32768 / (work + 1), run_tiles,
                      &t);
     }

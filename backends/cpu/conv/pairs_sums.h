@@ -32,10 +32,22 @@ static inline __attribute__((always_inline)) void cv_pairs_widen(const char *fro
     }
 }
 
+/* Where there is no instruction that adds a product and rounds once, exact products are added by two. */
+static inline __attribute__((always_inline)) mm_v_f32 cv_pairs_add_product(mm_v_f32 x, mm_v_f32 y,
+                                                                           mm_v_f32 sum, int exact)
+{
+#if CPU_ISA_LEVEL == 0 && !defined(__aarch64__)
+    if (exact)
+        return sum + x * y;
+#endif
+    (void)exact;
+    return mm_fma_f32(x, y, sum);
+}
+
 /* The chains of some rows, whose even or odd numbers begin at a, by those of a tile of b, over n of them. By itself, so
  * that all chains stay in registers. */
 static __attribute__((noinline)) void cv_pairs_chain(const float *a, float (*b)[CV_PAIRS_TILE],
-                                                     int64_t n, cv_pairs_chains sum)
+                                                     int64_t n, int exact, cv_pairs_chains sum)
 {
     cv_pairs_chains s;
 #pragma GCC unroll 16
@@ -54,7 +66,7 @@ static __attribute__((noinline)) void cv_pairs_chain(const float *a, float (*b)[
             const mm_v_f32 y = mm_set_f32(a[2 * i * CV_PAIRS_TILE + k]);
 #pragma GCC unroll 4
             for (int v = 0; v < CV_PAIRS_VECTORS; v++)
-                s[i][v] = mm_fma_f32(y, x[v], s[i][v]);
+                s[i][v] = cv_pairs_add_product(y, x[v], s[i][v], exact);
         }
     }
 #pragma GCC unroll 16
@@ -66,11 +78,11 @@ static __attribute__((noinline)) void cv_pairs_chain(const float *a, float (*b)[
 
 /* Both chains of some rows, added to the sums. */
 static void cv_pairs_add(float (*a)[2][CV_PAIRS_TILE], float (*b)[CV_PAIRS_TILE][CV_PAIRS_TILE],
-                         int64_t live, float *sum, int64_t pitch)
+                         int64_t live, int exact, float *sum, int64_t pitch)
 {
     cv_pairs_chains even, odd;
-    cv_pairs_chain(a[0][0], b[0], (live + 1) / 2, even);
-    cv_pairs_chain(a[0][1], b[1], live / 2, odd);
+    cv_pairs_chain(a[0][0], b[0], (live + 1) / 2, exact, even);
+    cv_pairs_chain(a[0][1], b[1], live / 2, exact, odd);
     for (int i = 0; i < CV_PAIRS_ROWS; i++)
         for (int v = 0; v < CV_PAIRS_VECTORS; v++) {
             mm_v_f32 before;
@@ -95,7 +107,7 @@ static void cv_pairs(const cv_pairs_block *p)
                 cv_pairs_widen(p->b[j] + k * CV_PAIRS_BYTES + r * 64, f.b[j][0][r], f.b[j][1][r]);
         for (int j = 0; j < p->n; j++)
             for (int i = 0; i < p->m * CV_PAIRS_TILE; i += CV_PAIRS_ROWS)
-                cv_pairs_add(f.a + i, f.b[j], p->step[k].live,
+                cv_pairs_add(f.a + i, f.b[j], p->step[k].live, p->exact,
                              p->sum + i * p->pitch + j * CV_PAIRS_TILE, p->pitch);
     }
 }

@@ -29,7 +29,7 @@ typedef struct {
     int64_t slot_bytes, busy_at, bytes;
     int64_t first, units; /* of this turn */
     _Atomic cv_pairs_range pixels, gradient;
-    int by_amx;
+    int way;
 } work;
 
 static void plan_tiles(cv_pairs_plan *s, const cv_plan *f)
@@ -197,7 +197,7 @@ static void add_unit(const work *w, int64_t unit, int64_t number, int64_t o, int
             b.a[0] = gradient + i * b.a_row + k * 64;
             b.a[1] = b.a[0] + CV_PAIRS_TILE * b.a_row;
             b.sum = sums + i * s->lanes;
-            cv_pairs_compute(&w->f, &b, w->by_amx);
+            cv_pairs_compute(&w->f, &b, w->way);
         }
     }
 }
@@ -209,7 +209,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
     const cv_plan *f = &w->f;
     const cv_pairs_plan *s = &f->pairs;
     const int slot = cpu_slot_take(w->busy, w->n_slots);
-    cv_pairs_begin(w->by_amx);
+    cv_pairs_begin(w->way);
     for (int64_t task = begin; task < end; task++) {
         const int64_t group = task / s->tiles_o / s->most_steps;
         const int64_t number = task / s->tiles_o % s->most_steps;
@@ -219,7 +219,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
         for (; unit < w->first + w->units; unit += f->groups)
             add_unit(w, unit, number, o, last, w->slots + slot * w->slot_bytes);
     }
-    cv_pairs_end(w->by_amx);
+    cv_pairs_end(w->way);
     cpu_slot_give(w->busy, slot);
 }
 
@@ -307,7 +307,7 @@ static void run_turns(work *w)
                      1 + 8192 / (s->pixels.columns * f->ci * PACKED_ROWS + 1), pack_pixels, w);
         cpu_parallel(w->units * s->blocks_o, 1 + 8192 / (s->columns * CV_PAIRS_TILE),
                      pack_gradients, w);
-        w->by_amx = cv_pairs_by_amx(w->pixels, w->gradient);
+        w->way = cv_pairs_way(w->pixels, w->gradient);
         cpu_parallel(f->groups * s->most_steps * s->tiles_o, 1 + MM_TASK_WORK / (task + 1),
                      run_tiles, w);
     }

@@ -75,13 +75,13 @@ static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned
             const int8_t *there = x[r].code + at + 128 * h;
             __m512i sums[2];
             for (int i = 0; i < 2; i++)
-                sums[i] = _mm512_dpbusd_epi32(Q_FN(less)
-                                                  ? less_of(x[r].less, at / 4 + 32 * h + 16 * i)
-                                                  : _mm512_setzero_si512(),
-                                              codes[i], _mm512_loadu_si512(there + 64 * i));
+                sums[i] =
+                    _mm512_dpbusd_epi32(Q_FN(less) ? less_of(x[r].less, at / 4 + 32 * h + 16 * i)
+                                                   : _mm512_setzero_si512(),
+                                        codes[i], _mm512_loadu_si512(there + 64 * i));
             /* Both fit 16 bits, and are multiplied by their steps and added at once. */
-            const __m512i both_sums = _mm512_mask_mov_epi16(sums[0], 0xaaaaaaaau,
-                                                            _mm512_slli_epi32(sums[1], 16));
+            const __m512i both_sums =
+                _mm512_mask_mov_epi16(sums[0], 0xaaaaaaaau, _mm512_slli_epi32(sums[1], 16));
             sum[r] = add_wide(sum[r], _mm512_madd_epi16(both_sums, steps_of_blocks(steps, h)),
                               for_blocks(both[r], h));
         }

@@ -182,8 +182,8 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
         for (int r = 0; r < rows; r++) {
             const __m256i pairs = two_products(codes, x[r].code + at + 32 * g,
                                                x[r].less + at / 2 + 16 * g, SIGNED, LESS);
-            sum[r][g & 1] = add_scaled(sum[r][g & 1], pairs, step,
-                                       f->both[r] + place * QUANT_HALVES + 2 * g);
+            sum[r][g & 1] =
+                add_scaled(sum[r][g & 1], pairs, step, f->both[r] + place * QUANT_HALVES + 2 * g);
         }
     }
 #endif

@@ -78,8 +78,8 @@ static inline void wide_halves_q2_K(const unsigned char *b, int h, __m512i code[
 }
 static inline void wide_halves_q3_K(const unsigned char *b, int h, __m512i code[2])
 {
-    const __m512i each = _mm512_slli_epi32(
-        quarters_of(0x01010101, 0x02020202, 0x04040404, 0x08080808), 4 * h);
+    const __m512i each =
+        _mm512_slli_epi32(quarters_of(0x01010101, 0x02020202, 0x04040404, 0x08080808), 4 * h);
     for (int i = 0; i < 2; i++) {
         const __m512i low = four_fields(b + 32 + 32 * h + 16 * i);
         const __mmask64 set = _mm512_test_epi8_mask(four_times(b + 16 * i), each);
