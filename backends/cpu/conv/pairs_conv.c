@@ -120,40 +120,37 @@ typedef struct {
     _Atomic cv_pairs_range weights, pixels;
 } all;
 
-/* Elements from a channel's weights to those of the 32 numbers of a step; -1: beyond the run. */
-static void offsets_of(const cv_plan *p, const nd_window_axis axis[3], const cv_pairs_runs *r,
-                       int64_t row, int64_t run, int64_t first, int64_t offset[CV_PAIRS_DEPTH])
+/* Elements from a channel's weights to those of the up to 32 numbers of a step; returns how many these are. */
+static int offsets_of(const cv_plan *p, const nd_window_axis axis[3], const cv_pairs_runs *r,
+                      int64_t row, int64_t run, int64_t first, int64_t offset[CV_PAIRS_DEPTH])
 {
-    const int64_t tap = axis[1].tap + row * axis[1].tap_step;
-    for (int64_t e = first; e < first + CV_PAIRS_DEPTH; e++) {
-        const int64_t along = cv_pairs_tap(r, &axis[2], p->ci, run, e);
-        offset[e - first] = e >= r->length
-                                ? -1
-                                : e % p->ci * p->w_in + tap * p->w_space[1] +
-                                      (axis[2].tap + along * axis[2].tap_step) * p->w_space[2];
+    const int64_t tap = axis[1].tap + row * axis[1].tap_step, left = r->length - first;
+    const int live = left < CV_PAIRS_DEPTH ? (int)left : CV_PAIRS_DEPTH;
+    for (int k = 0; k < live; k++) {
+        const int64_t e = first + k, along = cv_pairs_tap(r, &axis[2], p->ci, run, e);
+        offset[k] = e % p->ci * p->w_in + tap * p->w_space[1] +
+                    (axis[2].tap + along * axis[2].tap_step) * p->w_space[2];
     }
+    return live;
 }
 
 /* Up to 16 channels of the result from `from` on, as a tile, number by number. */
-static void pack_numbers(const cv_plan *p, const uint16_t *from, int64_t n,
-                         const int64_t offset[CV_PAIRS_DEPTH], uint16_t *to)
+static void pack_numbers(const cv_plan *p, const uint16_t *from, int64_t n, const int64_t *offset,
+                         int live, uint16_t *to)
 {
-    if (offset[CV_PAIRS_DEPTH - 1] < 0 || n < CV_PAIRS_TILE)
+    if (live < CV_PAIRS_DEPTH || n < CV_PAIRS_TILE)
         memset(to, 0, CV_PAIRS_BYTES);
     for (int64_t o = 0; o < n; o++, from += p->w_out, to += 2)
-        for (int k = 0; k < CV_PAIRS_DEPTH && offset[k] >= 0; k += 2) {
-            to[k * CV_PAIRS_TILE] = from[offset[k]];
-            if (offset[k + 1] >= 0)
-                to[k * CV_PAIRS_TILE + 1] = from[offset[k + 1]];
-        }
+        for (int k = 0; k < live; k++)
+            to[k / 2 * CV_PAIRS_DEPTH + k % 2] = from[offset[k]];
 }
 
 /* The same, by squares of words or whole rows where numbers or channels lie side by side. */
-static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n,
-                      const int64_t offset[CV_PAIRS_DEPTH], uint16_t *to)
+static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n, const int64_t *offset,
+                      int live, uint16_t *to)
 {
     static const char zeros[64];
-    const int side_by_side = p->w_in == 1 && p->w_out % 2 == 0 &&
+    const int side_by_side = p->w_in == 1 && p->w_out % 2 == 0 && live == CV_PAIRS_DEPTH &&
                              offset[CV_PAIRS_DEPTH - 1] - offset[0] == CV_PAIRS_DEPTH - 1;
     if (n == CV_PAIRS_TILE && side_by_side && (uintptr_t)(from + offset[0]) % 4 == 0) {
         const cv_turn turn = {.beside = (void *)(uintptr_t)(from + offset[0]),
@@ -166,10 +163,10 @@ static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n,
     } else if (n == CV_PAIRS_TILE && p->w_out == 1) {
         const char *row[CV_PAIRS_DEPTH];
         for (int k = 0; k < CV_PAIRS_DEPTH; k++)
-            row[k] = offset[k] < 0 ? zeros : (const char *)(from + offset[k]);
+            row[k] = k < live ? (const char *)(from + offset[k]) : zeros;
         p->isa->pairs_join(row, 1, (char *)to, NULL);
     } else
-        pack_numbers(p, from, n, offset, to);
+        pack_numbers(p, from, n, offset, live, to);
 }
 
 /* Those of a phase's steps, for 16 channels from o on; returns their exponents. */
@@ -183,8 +180,9 @@ static cv_pairs_range pack_tiles(const cv_plan *p, const nd_window_axis axis[3],
     for (int64_t i = 0; i < axis[1].taps; i++)
         for (int64_t k = 0; k < r.runs * r.blocks; k++, to += CV_PAIRS_BYTES / 2) {
             int64_t offset[CV_PAIRS_DEPTH];
-            offsets_of(p, axis, &r, i, k / r.blocks, k % r.blocks * CV_PAIRS_DEPTH, offset);
-            pack_tile(p, from, n, offset, to);
+            const int live =
+                offsets_of(p, axis, &r, i, k / r.blocks, k % r.blocks * CV_PAIRS_DEPTH, offset);
+            pack_tile(p, from, n, offset, live, to);
         }
     return p->isa->pairs_range(begin, to - begin);
 }
