@@ -53,6 +53,17 @@ AC_CACHE_CHECK([whether $CC builds for x86-64 with AVX2 and AVX-512], [nd_cv_isa
 #include <immintrin.h>]], [[__builtin_cpu_init(); return __builtin_cpu_supports("avx2");]])], [nd_cv_isa_x86=yes], [nd_cv_isa_x86=no])
    CFLAGS=$nd_save_CFLAGS])
 AS_IF([test "$nd_cv_isa_x86" = no], [nd_isa_highest=0])
+ND_AMX_CFLAGS="$ND_AVX512_CFLAGS -mxsave -mamx-tile -mamx-bf16"
+AC_CACHE_CHECK([whether $CC builds for AMX], [nd_cv_amx],
+  [nd_save_CFLAGS=$CFLAGS
+   CFLAGS="$CFLAGS -Werror $ND_AMX_CFLAGS"
+   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <immintrin.h>]], [[_tile_dpbf16ps(0, 1, 2); return (int)_xgetbv(0);]])],
+     [nd_cv_amx=yes], [nd_cv_amx=no])
+   CFLAGS=$nd_save_CFLAGS])
+AS_IF([test "$nd_cv_amx" = yes && test $nd_isa_highest -ge 2], [ND_AMX=1], [ND_AMX=0])
+AC_SUBST([ND_AMX])
+AC_SUBST([ND_AMX_CFLAGS])
+AM_CONDITIONAL([HAVE_AMX], [test $ND_AMX = 1])
 AS_CASE([$nd_isa_highest], [0], [nd_isa_list=], [1], [nd_isa_list=", AVX2"], [nd_isa_list=", AVX2, AVX-512"])
 AC_SUBST([ND_CPU_ISA_HIGHEST], [$nd_isa_highest])
 AM_CONDITIONAL([HAVE_AVX2_VARIANT], [test $nd_isa_highest -ge 1])

@@ -15,7 +15,7 @@ cpu_isa_sources = \
   %reldir%/reduce/reduce_isa.c \
   %reldir%/index/search_isa.c \
   %reldir%/sort/sort_isa.c
-cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DCPU_ISA_HIGHEST=$(ND_CPU_ISA_HIGHEST)
+cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DCPU_ISA_HIGHEST=$(ND_CPU_ISA_HIGHEST) -DCPU_HAS_AMX=$(ND_AMX)
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
 
 noinst_LTLIBRARIES += %reldir%/libcpu-baseline.la
@@ -48,6 +48,15 @@ noinst_LTLIBRARIES += %reldir%/libcpu-avx512vnni.la
 cpu_variants += %reldir%/libcpu-avx512vnni.la
 endif
 
+# What the tiles of AMX compute.
+if HAVE_AMX
+noinst_LTLIBRARIES += %reldir%/libcpu-amx.la
+%canon_reldir%_libcpu_amx_la_SOURCES = %reldir%/conv/pairs_amx.c
+%canon_reldir%_libcpu_amx_la_CPPFLAGS = $(cpu_cppflags)
+%canon_reldir%_libcpu_amx_la_CFLAGS = $(cpu_cflags) $(ND_AMX_CFLAGS)
+cpu_variants += %reldir%/libcpu-amx.la
+endif
+
 # Whether the kernels for AVX-512 compile, on an x86-64 that need not have it, in a seventh of the time that fast code would take.
 check-avx512:
 	@for file in $(cpu_isa_sources); do \
@@ -64,7 +73,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
 %canon_reldir%_ndock_cpu_la_SOURCES = \
   %reldir%/classes.def %reldir%/op.c %reldir%/plugin.c \
   %reldir%/comm/collective.c %reldir%/comm/comm.h %reldir%/comm/message.c %reldir%/comm/segment.c \
-  %reldir%/conv/beside.c %reldir%/conv/beside_tmpl.h %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/depthwise.c %reldir%/conv/direct.c %reldir%/conv/direct.h %reldir%/conv/direct_tmpl.h %reldir%/conv/grid.c %reldir%/conv/pack_avx2.h %reldir%/conv/pack_tmpl.h %reldir%/conv/plan.c %reldir%/conv/plane.c %reldir%/conv/pointwise.c %reldir%/conv/plane_tmpl.h %reldir%/conv/dot_tmpl.h %reldir%/conv/weight_beside.c %reldir%/conv/weight_direct.c %reldir%/conv/weight_plane.c \
+  %reldir%/conv/beside.c %reldir%/conv/beside_tmpl.h %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/depthwise.c %reldir%/conv/direct.c %reldir%/conv/direct.h %reldir%/conv/direct_tmpl.h %reldir%/conv/grid.c %reldir%/conv/pack_avx2.h %reldir%/conv/pack_tmpl.h %reldir%/conv/pairs.c %reldir%/conv/pairs.h %reldir%/conv/pairs_conv.c %reldir%/conv/pairs_sums.h %reldir%/conv/pairs_weight.c %reldir%/conv/plan.c %reldir%/conv/plane.c %reldir%/conv/pointwise.c %reldir%/conv/plane_tmpl.h %reldir%/conv/dot_tmpl.h %reldir%/conv/weight_beside.c %reldir%/conv/weight_direct.c %reldir%/conv/weight_plane.c \
   %reldir%/conv/tap_tmpl.h %reldir%/conv/turn_avx2.h %reldir%/conv/turn_tmpl.h %reldir%/conv/weight.c %reldir%/conv/weight.h %reldir%/conv/weight_pack.c %reldir%/conv/widen.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/tiles.c \

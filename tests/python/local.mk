@@ -68,6 +68,7 @@ python_tests = \
   %reldir%/test_nn_attention.py \
   %reldir%/test_nn_candle.py \
   %reldir%/test_nn_direct.py \
+  %reldir%/test_nn_pairs.py \
   %reldir%/test_nn_gradients.py \
   %reldir%/test_nn_losses.py \
   %reldir%/test_nn_norms.py \

@@ -271,7 +271,7 @@ static uint64_t scratch_of(const ndp_call *call)
 {
     cv_plan p;
     if (call->op == NDP_OP_conv_weight)
-        return cv_weight_scratch(call);
+        return cv_pairs_serves(call) ? cv_pairs_weight_scratch(call) : cv_weight_scratch(call);
     cv_plan_call(&p, call);
     const int64_t slots = cpu_threads();
     return (uint64_t)(p.packed_bytes + mm_round_up(slots, 64) + slots * p.slot_bytes);
@@ -281,7 +281,7 @@ static int32_t run_call(const ndp_call *call)
 {
     cv_plan p;
     if (call->op == NDP_OP_conv_weight)
-        return cv_weight_run(call);
+        return cv_pairs_serves(call) ? cv_pairs_weight(call) : cv_weight_run(call);
     cv_plan_call(&p, call);
     cv_run r = {.p = &p, .n_slots = cpu_threads()};
     const int64_t need = p.packed_bytes + mm_round_up(r.n_slots, 64) + r.n_slots * p.slot_bytes;
@@ -291,6 +291,10 @@ static int32_t run_call(const ndp_call *call)
     r.busy = (atomic_uchar *)(r.packed + p.packed_bytes);
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
+    if (p.is_pairs) {
+        cv_pairs_conv(&r);
+        return NDP_OK;
+    }
     if (p.is_direct) {
         cv_direct_run(&r);
         return NDP_OK;

@@ -13,6 +13,7 @@
 #ifndef NDOCK_CPU_CONV_H
 #define NDOCK_CPU_CONV_H
 #include "conv/direct.h"
+#include "conv/pairs.h"
 #include "host/slots.h"
 #include "matmul/matmul.h"
 #include <ndock/windows.h>
@@ -102,6 +103,11 @@ typedef struct {
     cv_pack_fn pack[NDP_DTYPE_END];
     void (*apart[NDP_DTYPE_END])(const cv_turn *t);    /* from beside to rows */
     void (*together[NDP_DTYPE_END])(const cv_turn *t); /* and back */
+    void (*pairs)(const cv_pairs_block *b);            /* pairs.h */
+    cv_pairs_range (*pairs_range)(const uint16_t *x, int64_t n);
+    void (*pairs_join)(const char *const row[CV_PAIRS_DEPTH], int n, char *first, char *second);
+    void (*pairs_save)(const float *sum, int64_t pitch, int64_t n, int64_t m, uint16_t *to,
+                       int64_t step);
     void (*dots[NDP_DTYPE_END])(const cv_dots *d);
     void (*plane[NDP_DTYPE_END])(const cv_plane *p, int outs);
     void (*spread[NDP_DTYPE_END])(const cv_spread *s);
@@ -132,6 +138,7 @@ typedef struct {
     int64_t most_taps;              /* of a phase */
     int32_t depthwise;              /* by rows, without matrices: depthwise.c */
     int32_t plane;                  /* by packed planes, without matrices: plane.c */
+    int32_t is_pairs;               /* bf16 by sums of pairs: pairs_conv.c */
     int32_t is_direct;              /* by products of what lies in memory: direct.c */
     int32_t is_pointwise;           /* of that as well, windows of one element: pointwise.c */
     int64_t run, packed_rows;       /* of it: elements a stride apart in a row; rows in a tile */
@@ -142,6 +149,7 @@ typedef struct {
     int64_t tile_p, tile_o, tiles_p, tiles_o;
     int64_t pitch;
     cv_direct windows;            /* of direct.c */
+    cv_pairs_plan pairs;          /* of pairs_conv.c */
     int64_t packed, packed_bytes; /* scratch: weights of one variant and group, and of all */
     int64_t slot_image, slot_sums, slot_row, slot_weights, slot_offsets, slot_bytes;
 } cv_plan;
@@ -204,6 +212,38 @@ void cv_direct_plan(cv_plan *p);
 /* Elements of scratch memory of a tile: its sums, a row of them, and as many as sums where the result wants others. */
 void cv_direct_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
 void cv_direct_run(cv_run *r);
+
+/* ---- pairs.c ---- */
+/* By shapes and dtype alone. */
+int cv_pairs_serves(const ndp_call *call);
+/* Of all phases of a plan. */
+void cv_pixels_plan(const cv_plan *p, cv_pixels *g);
+/* Rows first to end of a unit, an image's group, into its copy; which exponents they have. */
+cv_pairs_range cv_pixels_pack(const cv_plan *p, const cv_pixels *g, int64_t unit, int64_t first,
+                              int64_t end, char *to);
+/* Zeros behind a unit's rows, which tiles reach into. */
+void cv_pixels_end(const cv_pixels *g, char *to);
+cv_pairs_runs cv_pairs_runs_of(int64_t channels, const nd_window_axis *along);
+/* The tap that number e of run r meets. */
+int64_t cv_pairs_tap(const cv_pairs_runs *r, const nd_window_axis *along, int64_t channels,
+                     int64_t run, int64_t e);
+/* Steps of a phase; returns how many. */
+int64_t cv_pairs_steps(const cv_pixels *g, const nd_window_axis axis[3], cv_pairs_step *step);
+/* How blocks of operands with such exponents are computed. */
+int cv_pairs_way(cv_pairs_range a, cv_pairs_range b);
+void cv_pairs_compute(const cv_plan *p, cv_pairs_block *b, int way);
+/* Around blocks of one thread. */
+void cv_pairs_begin(int way);
+void cv_pairs_end(int way);
+
+/* ---- pairs_conv.c ---- */
+void cv_pairs_conv_plan(cv_plan *p);
+void cv_pairs_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
+void cv_pairs_conv(cv_run *r);
+
+/* ---- pairs_weight.c ---- */
+uint64_t cv_pairs_weight_scratch(const ndp_call *call);
+int32_t cv_pairs_weight(const ndp_call *call);
 
 /* ---- pointwise.c ---- */
 int cv_is_pointwise(const cv_plan *p);

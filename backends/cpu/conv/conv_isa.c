@@ -183,10 +183,20 @@ static inline int cv_tap_inside(const cv_gather *g, const cv_tap *t, const cv_la
 #define CV_NAME f64
 #define CV_T uint64_t
 #include "conv/turn_tmpl.h"
+#define CV_NAME bf16
+#define CV_T uint16_t
+#include "conv/turn_tmpl.h"
+
+#include "conv/pairs_sums.h"
 
 const cv_isa CPU_ISA_FN(cpu_conv_isa) = {
-    .apart = {[NDP_F32] = cv_apart_f32, [NDP_F64] = cv_apart_f64},
-    .together = {[NDP_F32] = cv_together_f32, [NDP_F64] = cv_together_f64},
+    .apart = {[NDP_BF16] = cv_apart_bf16, [NDP_F32] = cv_apart_f32, [NDP_F64] = cv_apart_f64},
+    .together =
+        {[NDP_BF16] = cv_together_bf16, [NDP_F32] = cv_together_f32, [NDP_F64] = cv_together_f64},
+    .pairs = cv_pairs,
+    .pairs_range = cv_pairs_range_of,
+    .pairs_join = cv_pairs_join,
+    .pairs_save = cv_pairs_save,
     .dots = {[NDP_F32] = cv_dots_f32, [NDP_F64] = cv_dots_f64},
     .plane = {[NDP_F32] = cv_plane_f32, [NDP_F64] = cv_plane_f64},
     .spread = {[NDP_F32] = cv_spread_f32, [NDP_F64] = cv_spread_f64},

@@ -144,9 +144,11 @@ static void plan_scratch(cv_plan *p)
     const int64_t size = p->k->element, most_k = p->ci * p->most_taps;
     const int64_t across = p->pixels_down ? p->k->rows : p->k->columns;
     const int64_t weights_across = p->pixels_down ? p->k->columns : p->k->rows;
-    if (p->is_direct || p->is_pointwise) {
+    if (p->is_pairs || p->is_direct || p->is_pointwise) {
         int64_t sums, row, line;
-        (p->is_direct ? cv_direct_slot : cv_pointwise_slot)(p, &sums, &row, &line);
+        (p->is_pairs    ? cv_pairs_slot
+         : p->is_direct ? cv_direct_slot
+                        : cv_pointwise_slot)(p, &sums, &row, &line);
         p->slot_sums = take(p, sums * size);
         p->slot_row = take(p, row * size);
         p->slot_image = take(p, line * size);
@@ -220,6 +222,12 @@ void cv_plan_call(cv_plan *p, const ndp_call *call)
     memcpy(p->before, params->before, sizeof p->before);
     merge_space(p);
     plan_phases(p);
+    p->is_pairs = cv_pairs_serves(call);
+    if (p->is_pairs) {
+        cv_pairs_conv_plan(p);
+        plan_scratch(p);
+        return;
+    }
     p->depthwise = is_depthwise(p);
     p->by_channels = p->depthwise && p->co == 1 && p->ci == 1 && p->source.channel == 1 &&
                      p->out.channel == 1 && p->out.space[2] != 1 &&

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Channels that lie side by side, apart and together again. The includer defines CV_NAME, f32 or f64, and
+ * Channels that lie side by side, apart and together again. The includer defines CV_NAME, f32, f64 or bf16, and
  * CV_T, an unsigned integer as wide: elements are only moved. */
 #define CV_FN(name) CPU_CAT(cv_##name, CV_NAME)
 typedef CV_T CV_FN(four) __attribute__((vector_size(4 * sizeof(CV_T))));
-typedef CV_T CV_FN(any_four) __attribute__((vector_size(4 * sizeof(CV_T)), aligned(4), may_alias));
+typedef CV_T CV_FN(any_four)
+    __attribute__((vector_size(4 * sizeof(CV_T)), aligned(sizeof(CV_T) > 4 ? 4 : sizeof(CV_T)),
+                   may_alias));
 typedef CV_T CV_FN(word) __attribute__((may_alias));
 
 /* Rows of four elements, `from_step` apart, as columns. */

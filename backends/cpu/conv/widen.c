@@ -51,7 +51,8 @@ int cv_wide_make(cv_wide *w, const ndp_call *call)
     const ndp_view *x = &call->in[0], *y = &call->in[1];
     const int64_t groups = ((const ndp_conv *)call->params)->groups;
     const int direct = weight && call->out[0].shape[0] / groups >= CV_LEAST_OUT;
-    if (!is_half(x->dtype) || !(lies_beside(x) || (weight && lies_beside(y)) || direct))
+    if (!is_half(x->dtype) || cv_pairs_serves(call) ||
+        !(lies_beside(x) || (weight && lies_beside(y)) || direct))
         return 0;
     w->whole = call;
     w->call = *call;

@@ -65,7 +65,28 @@ static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned
 {
     __m256 both[QUANT_ROWS];
     Q_FN(wide_factors)(from, x, at, rows, both, low);
-#if PAIRED
+#if !ALIKE
+    const __m256i steps = Q_CAT(steps, FORMAT)(from);
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; h++) {
+        __m512i codes[2];
+        Q_CAT(wide_halves, FORMAT)(from, h, codes);
+        for (int r = 0; r < rows; r++) {
+            const int8_t *there = x[r].code + at + 128 * h;
+            __m512i sums[2];
+            for (int i = 0; i < 2; i++)
+                sums[i] =
+                    _mm512_dpbusd_epi32(Q_FN(less) ? less_of(x[r].less, at / 4 + 32 * h + 16 * i)
+                                                   : _mm512_setzero_si512(),
+                                        codes[i], _mm512_loadu_si512(there + 64 * i));
+            /* Both fit 16 bits, and are multiplied by their steps and added at once. */
+            const __m512i both_sums =
+                _mm512_mask_mov_epi16(sums[0], 0xaaaaaaaau, _mm512_slli_epi32(sums[1], 16));
+            sum[r] = add_wide(sum[r], _mm512_madd_epi16(both_sums, steps_of_blocks(steps, h)),
+                              for_blocks(both[r], h));
+        }
+    }
+#elif PAIRED
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++) {
         __m512i codes[2];
@@ -80,9 +101,6 @@ static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned
         }
     }
 #else
-#if !ALIKE
-    const __m512i steps = _mm512_cvtepu16_epi32(Q_CAT(steps, FORMAT)(from));
-#endif
 #pragma GCC unroll 4
     for (int p = 0; p < QUANT_SPAN / 64; p++) {
         const __m512i codes = Q_CAT(wide, FORMAT)(from, p);
@@ -90,9 +108,6 @@ static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned
             __m512i sums =
                 Q_FN(less) ? less_of(x[r].less, at / 4 + 16 * p) : _mm512_setzero_si512();
             sums = _mm512_dpbusd_epi32(sums, codes, _mm512_loadu_si512(x[r].code + at + 64 * p));
-#if !ALIKE
-            sums = _mm512_madd_epi16(sums, steps_of_groups(steps, p)); /* they fit 16 bits */
-#endif
             sum[r] = add_wide(sum[r], sums, for_groups(both[r], p));
         }
     }

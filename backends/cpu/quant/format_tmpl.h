@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def;
  * ALIKE: each 32 elements have one scale, in other formats each 16 a whole number of the block's; LESS: what codes_FORMAT are more than codes; SIGNED: whether any of
- * these is negative; PAIRED: two blocks are computed at once, halves of both by halves. */
+ * these is negative; PAIRED: two blocks, or groups of 32 elements, are computed at once, halves of both by halves. */
 #define Q_CAT_(a, b) a##_##b
 #define Q_CAT(a, b) Q_CAT_(a, b)
 #define Q_FN(name) Q_CAT(name, FORMAT)
@@ -10,9 +10,9 @@
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
 #ifdef WIDE_DOT /* codes that are signed are at least 0 by 128 more */
-enum { Q_FN(less) = SIGNED ? 128 : LESS, Q_FN(paired) = PAIRED };
+enum { Q_FN(less) = SIGNED ? 128 : LESS, Q_FN(paired) = PAIRED, Q_FN(stepped) = !ALIKE };
 #else
-enum { Q_FN(less) = LESS, Q_FN(paired) = PAIRED };
+enum { Q_FN(less) = LESS, Q_FN(paired) = PAIRED, Q_FN(stepped) = !ALIKE };
 #endif
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
@@ -139,7 +139,25 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
                                                                  const quant_factors *f,
                                                                  __m256 (*sum)[2])
 {
-#if PAIRED
+#if !ALIKE
+#pragma GCC unroll 4
+    for (int p = 0; p < QUANT_SPAN / 64; p++) {
+        __m256i codes[2];
+        halves_of_two(Q_CAT(codes, FORMAT)(from, 2 * p), Q_CAT(codes, FORMAT)(from, 2 * p + 1),
+                      codes);
+        const int16_t *step = f->step + place * QUANT_HALVES + 4 * p;
+        for (int r = 0; r < rows; r++) {
+            __m256i sums[2];
+            for (int h = 0; h < 2; h++)
+                sums[h] = _mm256_madd_epi16(two_products(codes[h], x[r].code + at + 64 * p + 32 * h,
+                                                         x[r].less + at / 2 + 32 * p + 16 * h,
+                                                         SIGNED, LESS),
+                                            steps_of_two(step[h], step[2 + h]));
+            sum[r][p & 1] = add_scaled_two(sum[r][p & 1], _mm256_add_epi32(sums[0], sums[1]),
+                                           two_factors(f->both[r] + place * QUANT_HALVES + 2 * p));
+        }
+    }
+#elif PAIRED
     /* Factors of each 16 elements are picked from those of two pairs. */
     const __m256i pick[2] = {_mm256_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2),
                              _mm256_setr_epi32(4, 4, 4, 4, 6, 6, 6, 6)};
@@ -160,16 +178,12 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
     for (int g = 0; g < QUANT_SPAN / 32; g++) {
         const __m256i codes =
             Q_CAT(codes, FORMAT)(from + 32 * g / BLOCK * NBYTES, g % (BLOCK / 32));
-#if ALIKE
         const __m256i step = _mm256_set1_epi16(1);
-#else
-        const __m256i step = steps_of_group(f->step + place * QUANT_HALVES + 2 * g);
-#endif
         for (int r = 0; r < rows; r++) {
             const __m256i pairs = two_products(codes, x[r].code + at + 32 * g,
                                                x[r].less + at / 2 + 16 * g, SIGNED, LESS);
-            sum[r][g & 1] = add_scaled(sum[r][g & 1], pairs, step,
-                                       f->both[r] + place * QUANT_HALVES + (ALIKE ? 2 : 1) * g);
+            sum[r][g & 1] =
+                add_scaled(sum[r][g & 1], pairs, step, f->both[r] + place * QUANT_HALVES + 2 * g);
         }
     }
 #endif
@@ -240,12 +254,15 @@ static inline void Q_FN(add_span)(const unsigned char *block, const span *s, con
     const float unit = Q_CAT(nd_q_unit, FORMAT)(block);
     for (int g = 0; g < QUANT_SPAN / 32; g++) {
         const float both = unit * x->group_d[at / 32 + g];
-        const int step[2] = {Q_CAT(nd_q_step, FORMAT)(block, 2 * g),
-                             Q_CAT(nd_q_step, FORMAT)(block, 2 * g + 1)};
-        for (int k = 0; k < 8; k++) {
-            const int8_t *a = s->code + 32 * g + 4 * k, *b = x->code + at + 32 * g + 4 * k;
-            const int dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
-            sum[8 * (g & 1) + k] += both * (float)(step[k / 4] * dot);
+        for (int k = 0; k < 4; k++) {
+            int total = 0;
+            for (int h = 0; h < 2; h++) {
+                const int8_t *a = s->code + 32 * g + 16 * h + 4 * k,
+                             *b = x->code + at + paired_place(32 * g + 16 * h) + 4 * k;
+                const int dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+                total += Q_CAT(nd_q_step, FORMAT)(block, 2 * g + h) * dot;
+            }
+            sum[g / 2 % 2 * 8 + g % 2 * 4 + k] += both * (float)total;
         }
     }
 }

@@ -9,8 +9,8 @@ enum { QUANT_SPAN = 256, QUANT_HALVES = QUANT_SPAN / 16, QUANT_LANES = 16 };
 
 /* A row of activations: 8-bit codes; for each 32 elements, or 16, d; for each 16 d times the sum of codes, and
  * the sum; for each two the format's `less` times their sum. Of whole spans; what is beyond the row is zero.
- * Of paired formats, each two blocks, 64 elements, have the first halves of both first, then the second ones: what
- * the low and the high bits of the blocks' bytes meet; `less` is that of each four that are summed as integers.
+ * Of paired formats, each two blocks or groups, 64 elements, have the first halves of both first, then the second ones:
+ * what the low and the high bits of the blocks' bytes meet, or what has steps of its own; `less` is that of each four that are summed as integers.
  * For avx512vnni each four blocks are ordered that way, and `less` has integers of 32 bits: what sums begin at. */
 typedef struct {
     const int8_t *code;
@@ -34,8 +34,9 @@ typedef struct {
     void (*dequantize)(const unsigned char *blocks, int64_t n, int32_t dtype, void *out);
     /* Products of rows of blocks with `rows` rows of activations: out[r*rows + i]. */
     void (*dot)(const quant_blocks *w, const quant_row *x, int rows, float *out);
-    /* What codes are stored as more than they are: dot may take them as they are stored. */
-    int less, paired;
+    /* What codes are stored as more than they are: dot may take them as they are stored. Where 16 elements each have a
+     * step, halves are not summed before they are multiplied by theirs. */
+    int less, paired, stepped;
 } quant_format;
 
 enum { QUANT_FORMATS = 21 }; /* above the ids of quant.def */

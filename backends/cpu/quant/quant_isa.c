@@ -116,10 +116,11 @@ static inline int64_t paired_place(int64_t at)
 static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int16_t *less)
 {
     const __m512i one = _mm512_set1_epi8(1), by = _mm512_set1_epi32(-of->less);
-    for (int64_t at = 0; at < n; at += of->paired ? 128 : 64, less += 32) {
+    const int both = of->paired && !of->stepped;
+    for (int64_t at = 0; at < n; at += both ? 128 : 64, less += 32) {
         __m512i sum =
             _mm512_dpbusd_epi32(_mm512_setzero_si512(), one, _mm512_loadu_si512(code + at));
-        if (of->paired)
+        if (both)
             sum = _mm512_dpbusd_epi32(sum, one, _mm512_loadu_si512(code + at + 64));
         _mm512_storeu_si512(less, _mm512_mullo_epi32(sum, by));
     }
@@ -128,7 +129,7 @@ static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int1
 /* `less` times the sums of what is summed as integers: two codes, or four of two blocks' halves. */
 static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int16_t *less)
 {
-    if (of->paired)
+    if (of->paired && !of->stepped)
         for (int64_t i = 0; i < n / 4; i++) {
             const int8_t *c = code + i / 16 * 64 + i % 16 * 2;
             less[i] = (int16_t)(of->less * (c[0] + c[1] + c[32] + c[33]));
@@ -241,15 +242,21 @@ static inline __m256 add_scaled_two(__m256 sum, __m256i sums, __m256 factors)
 /* Factors are broadcast as they are read: in registers they would be moved by instructions of their own. */
 #define KEEP_IN_MEMORY(array) __asm__("" : "+m"(array))
 
-/* The steps of 32 elements, two whole numbers, for the sums of two in the halves of these. */
-static inline __m256i steps_of_group(const int16_t *step)
+/* The first halves of two groups of 32 codes, then the second ones; a step for each half; a factor for each. */
+static inline void halves_of_two(__m256i first, __m256i second, __m256i halves[2])
 {
-    int32_t both;
-    memcpy(&both, step, sizeof both);
-    return _mm256_shuffle_epi8(_mm256_set1_epi32(both),
-                               _mm256_setr_epi16(0x0100, 0x0100, 0x0100, 0x0100, 0x0100, 0x0100,
-                                                 0x0100, 0x0100, 0x0302, 0x0302, 0x0302, 0x0302,
-                                                 0x0302, 0x0302, 0x0302, 0x0302));
+    halves[0] = _mm256_permute2x128_si256(first, second, 0x20);
+    halves[1] = _mm256_permute2x128_si256(first, second, 0x31);
+}
+static inline __m256i steps_of_two(int16_t first, int16_t second)
+{
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_set1_epi16(first)),
+                                   _mm_set1_epi16(second), 1);
+}
+static inline __m256 two_factors(const float *two)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_broadcast_ss(two)),
+                                _mm_broadcast_ss(two + 1), 1);
 }
 
 /* What sums of some spans are multiplied by: for each 16 elements, or 32 where these have steps. */
@@ -377,7 +384,7 @@ static inline float total_wide(__m512 sum)
 #define ALIKE 0
 #define LESS 0
 #define SIGNED 0
-#define PAIRED 0
+#define PAIRED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q3_K
 #define BLOCK 256
@@ -386,7 +393,7 @@ static inline float total_wide(__m512 sum)
 #define ALIKE 0
 #define LESS 4
 #define SIGNED 0
-#define PAIRED 0
+#define PAIRED 1
 #include "quant/format_tmpl.h"
 #define FORMAT q4_K
 #define BLOCK 256
@@ -413,7 +420,7 @@ static inline float total_wide(__m512 sum)
 #define ALIKE 0
 #define LESS 32
 #define SIGNED 0
-#define PAIRED 0
+#define PAIRED 1
 #include "quant/format_tmpl.h"
 #define FORMAT iq4_nl
 #define BLOCK 32
@@ -429,7 +436,7 @@ const quant_table CPU_ISA_FN(quant_table_of) = {
     .format =
         {
 #define ND_QUANT(NAME, id, block, nbytes, min, writes, name, doc) \
-    [id] = {dequantize_##name, dot_##name, less_##name, paired_##name},
+    [id] = {dequantize_##name, dot_##name, less_##name, paired_##name, stepped_##name},
 #include <ndock/quant.def>
         },
     .load = load,

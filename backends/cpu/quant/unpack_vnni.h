@@ -52,23 +52,54 @@ static inline __m512i wide_q5_K(const unsigned char *b, int p)
 {
     return with_bits(fields(twice(b + 48 + 32 * p), 0, 4, 15), b + 16, p, 16);
 }
-static inline __m512i wide_q6_K(const unsigned char *b, int p)
+
+/* ---- halves of four groups ---- */
+
+/* 16 bytes, four times. */
+static inline __m512i four_times(const unsigned char *b)
 {
-    const __m512i low = _mm512_loadu_si512(b + 64 * (p / 2)), high = twice(b + 128 + 32 * (p / 2));
-    const __m512i two =
-        p % 2 ? _mm512_srlv_epi16(high, halves_of(0, 2)) : _mm512_sllv_epi16(high, halves_of(4, 2));
-    const __m512i four = p % 2 ? _mm512_srli_epi16(low, 4) : low;
-    return _mm512_or_si512(_mm512_and_si512(four, _mm512_set1_epi8(15)),
-                           _mm512_and_si512(two, _mm512_set1_epi8(48)));
+    return _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)b));
 }
-static inline __m512i wide_q2_K(const unsigned char *b, int p)
+/* A value for each quarter of a vector, in all words of 32 bits there. */
+static inline __m512i quarters_of(int a, int b, int c, int d)
 {
-    return fields(twice(b + 16 + 32 * (p / 2)), 4 * (p % 2), 4 * (p % 2) + 2, 3);
+    return _mm512_setr_epi32(a, a, a, a, b, b, b, b, c, c, c, c, d, d, d, d);
 }
-static inline __m512i wide_q3_K(const unsigned char *b, int p)
+/* Fields of two bits of 16 bytes, from the lowest on. */
+static inline __m512i four_fields(const unsigned char *b)
 {
-    const __m512i low = fields(twice(b + 32 + 32 * (p / 2)), 4 * (p % 2), 4 * (p % 2) + 2, 3);
-    return with_bits(low, b, p, 4);
+    return _mm512_and_si512(_mm512_srlv_epi32(four_times(b), quarters_of(0, 2, 4, 6)),
+                            _mm512_set1_epi8(3));
+}
+static inline void wide_halves_q2_K(const unsigned char *b, int h, __m512i code[2])
+{
+    code[0] = four_fields(b + 16 + 32 * h);
+    code[1] = four_fields(b + 32 + 32 * h);
+}
+static inline void wide_halves_q3_K(const unsigned char *b, int h, __m512i code[2])
+{
+    const __m512i each =
+        _mm512_slli_epi32(quarters_of(0x01010101, 0x02020202, 0x04040404, 0x08080808), 4 * h);
+    for (int i = 0; i < 2; i++) {
+        const __m512i low = four_fields(b + 32 + 32 * h + 16 * i);
+        const __mmask64 set = _mm512_test_epi8_mask(four_times(b + 16 * i), each);
+        code[i] = _mm512_mask_add_epi8(low, set, low, _mm512_set1_epi8(4));
+    }
+}
+static inline void wide_halves_q6_K(const unsigned char *b, int h, __m512i code[2])
+{
+    for (int i = 0; i < 2; i++) {
+        const unsigned char *low = b + 64 * h + 16 * i, *high = b + 128 + 32 * h + 16 * i;
+        const __m256i both = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)low)),
+            _mm_loadu_si128((const __m128i *)(const void *)(low + 32)), 1);
+        const __m512i four =
+            _mm512_srlv_epi32(_mm512_broadcast_i64x4(both), quarters_of(0, 0, 4, 4));
+        /* Two bits come to bits 4 and 5 of their bytes. */
+        const __m512i two = _mm512_rolv_epi32(four_times(high), quarters_of(4, 2, 0, 30));
+        code[i] = _mm512_or_si512(_mm512_and_si512(four, _mm512_set1_epi8(15)),
+                                  _mm512_and_si512(two, _mm512_set1_epi8(48)));
+    }
 }
 
 /* ---- four blocks ---- */
@@ -206,10 +237,10 @@ static inline __m256 firsts(__m512 numbers)
     const __m512i by = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
     return _mm512_castps512_ps256(_mm512_permutexvar_ps(by, numbers));
 }
-/* Steps of each 16 elements, of groups 2*p and 2*p + 1, for the sums of four. */
-static inline __m512i steps_of_groups(__m512i steps, int p)
+/* Steps of the two halves of groups 4*h and on, each two for the sums of four lanes. */
+static inline __m512i steps_of_blocks(__m256i steps, int h)
 {
-    const __m512i first = _mm512_set1_epi32(4 * p),
+    const __m512i first = _mm512_set1_epi32(4 * h),
                   more = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    return _mm512_permutexvar_epi32(_mm512_add_epi32(first, more), steps);
+    return _mm512_permutexvar_epi32(_mm512_add_epi32(first, more), _mm512_castsi256_si512(steps));
 }
