@@ -66,11 +66,12 @@ static void add_vector(const rows_ptx *m, int32_t v)
 static void add_registers(const rows_ptx *m)
 {
     const ndp_program *p = m->w.p;
-    cuda_text_add(m->t, ".shared .align 8 .b8 states[128];\n.reg .pred %%inside, %%p;\n"
-                        ".reg .b16 %%half, %%other;\n"
-                        ".reg .b32 %%lanes, %%lane, %%thread, %%slot, %%row, %%all, %%items, %%i;\n"
-                        ".reg .b32 %%lo, %%hi, %%kept, %%e, %%f;\n.reg .b64 %%byte, %%count;\n"
-                        ".reg .f64 %%inverse, %%met, %%with;\n");
+    cuda_text_add(m->t,
+                  ".shared .align 8 .b8 states[128];\n.reg .pred %%inside, %%p;\n"
+                  ".reg .b16 %%half, %%other;\n"
+                  ".reg .b32 %%lanes, %%lane, %%thread, %%slot, %%row, %%all, %%items, %%i;\n"
+                  ".reg .b32 %%lo, %%hi, %%kept, %%e, %%distance;\n.reg .b64 %%byte, %%count;\n"
+                  ".reg .f64 %%inverse, %%with;\n");
     cuda_ptx_locating(m->x);
     for (int32_t v = 0; v < m->w.n_values; v++) {
         cuda_text_add(m->t, m->w.of_row[v] ? ".reg .b32 %%v%d;\n" : ".reg .b32 %%w%d_<4>;\n",
@@ -81,7 +82,7 @@ static void add_registers(const rows_ptx *m)
                                                                       : ".reg .f64 %%s%d;\n",
                           (int)v);
         else if (v >= m->w.first && is_by_row(m, v))
-            cuda_text_add(m->t, ".reg .b32 %%n%d_<4>;\n", (int)v);
+            cuda_text_add(m->t, ".reg .b32 %%n%d_<4>;\n.reg .f64 %%m%d;\n", (int)v, (int)v);
     }
     for (uint32_t i = 0; i < p->n_in + p->n_out; i++)
         cuda_text_add(m->t, ".reg .b64 %%a%u;\n", i);
@@ -159,21 +160,29 @@ static void add_states(const rows_ptx *m)
 }
 
 /* ---- one value for each row ---- */
-/* The state met with that of the lane that differs in the bit distance: into met, or e. */
-static void add_meeting(const rows_ptx *m, int32_t v, const void *merge, int distance)
+/* The state met with those of the lanes whose numbers differ in the bit %distance and, one after
+ * another, in those below: a loop, since an assembler takes a while for each step. */
+static void add_meetings(const rows_ptx *m, int32_t v, const void *merge, int loop)
 {
     const int extreme = is_extreme(cuda_walk_instruction(&m->w, v));
     char state[CUDA_PTX_NAME];
-    const char *const operand[] = {state, extreme ? "%f" : "%with"};
+    const char *const operand[] = {state, extreme ? "%e" : "%with"};
     snprintf(state, sizeof state, "%%s%d", (int)v);
+    cuda_text_add(m->t, "$meet%d:\n.pragma \"nounroll\";\n", loop);
     if (extreme)
-        cuda_text_add(m->t, "shfl.sync.bfly.b32 %%f, %s, %d, 31, -1;\n", state, distance);
+        cuda_text_add(m->t, "shfl.sync.bfly.b32 %%e, %s, %%distance, 31, -1;\n", state);
     else
         cuda_text_add(m->t,
-                      "mov.b64 {%%lo, %%hi}, %s;\nshfl.sync.bfly.b32 %%lo, %%lo, %d, 31, -1;\n"
-                      "shfl.sync.bfly.b32 %%hi, %%hi, %d, 31, -1;\nmov.b64 %%with, {%%lo, %%hi};\n",
-                      state, distance, distance);
-    cuda_ptx_body(m->x, merge, extreme ? "%e" : "%met", operand);
+                      "mov.b64 {%%lo, %%hi}, %s;\n"
+                      "shfl.sync.bfly.b32 %%lo, %%lo, %%distance, 31, -1;\n"
+                      "shfl.sync.bfly.b32 %%hi, %%hi, %%distance, 31, -1;\n"
+                      "mov.b64 %%with, {%%lo, %%hi};\n",
+                      state);
+    cuda_ptx_body(m->x, merge, state, operand);
+    cuda_text_add(m->t,
+                  "shr.u32 %%distance, %%distance, 1;\nsetp.ne.s32 %%p, %%distance, 0;\n"
+                  "@%%p bra $meet%d;\n",
+                  loop);
 }
 
 /* rows_merge of rows.cuh: within warps, then, of rows that more lanes have, by shared memory, where
@@ -183,26 +192,22 @@ static void add_merge(rows_ptx *m, int32_t v)
     const ndp_instruction *k = cuda_walk_instruction(&m->w, v);
     const void *merge = find_step(m, k, "merge");
     const char *type = is_extreme(k) ? "b32" : "f64";
-    const char *met = is_extreme(k) ? "%e" : "%met";
     const int nbytes = is_extreme(k) ? 4 : 8, n = m->merges++, half = n % 2 * 64;
-    for (int h = 16; h; h /= 2) {
-        add_meeting(m, v, merge, h);
-        cuda_text_add(m->t, "setp.gt.s32 %%p, %%lanes, %d;\nselp.%s %%s%d, %s, %%s%d, %%p;\n", h,
-                      type, (int)v, met, (int)v);
-    }
+    cuda_text_add(m->t,
+                  "setp.eq.s32 %%p, %%lanes, 1;\n@%%p bra $merged%d;\n"
+                  "shr.u32 %%distance, %%lanes, 1;\nmin.u32 %%distance, %%distance, 16;\n",
+                  n);
+    add_meetings(m, v, merge, 2 * n);
     cuda_text_add(m->t,
                   "setp.le.s32 %%p, %%lanes, 32;\n@%%p bra $merged%d;\nmov.u32 %%u, states;\n"
                   "and.b32 %%t, %%thread, 31;\nsetp.eq.s32 %%p, %%t, 0;\n"
                   "shr.u32 %%t, %%thread, 5;\nmad.lo.s32 %%t, %%t, %d, %%u;\n"
                   "@%%p st.shared.%s [%%t+%d], %%s%d;\nbar.sync 0;\n"
                   "and.b32 %%t, %%thread, %d;\nmad.lo.s32 %%t, %%t, %d, %%u;\n"
-                  "ld.shared.%s %%s%d, [%%t+%d];\n",
+                  "ld.shared.%s %%s%d, [%%t+%d];\nmov.b32 %%distance, %d;\n",
                   n, nbytes, type, half, (int)v, CUDA_PROGRAM_THREADS / 32 - 1, nbytes, type,
-                  (int)v, half);
-    for (int h = CUDA_PROGRAM_THREADS / 64; h; h /= 2) {
-        add_meeting(m, v, merge, h);
-        cuda_text_add(m->t, "mov.%s %%s%d, %s;\n", type, (int)v, met);
-    }
+                  (int)v, half, CUDA_PROGRAM_THREADS / 64);
+    add_meetings(m, v, merge, 2 * n + 1);
     cuda_text_add(m->t, "$merged%d:\n", n);
 }
 
@@ -259,31 +264,49 @@ static void add_row_values(rows_ptx *m, int32_t walk)
 }
 
 /* ---- a walk ---- */
-/* n: what divides, in four parts. */
-static void add_divisors(const rows_ptx *m, int32_t walk)
+/* n: what divides, in four parts; m: its inverse in double. */
+static void add_divisor(const rows_ptx *m, int32_t v)
 {
     static const char *const part[] = {"divisor_b", "divisor_y", "divisor_least", "divisor_zero"};
     char to[CUDA_PTX_NAME], from[CUDA_PTX_NAME];
-    for (int32_t v = m->w.first; v < m->w.n_values; v++)
-        for (int i = 0; is_made(m, walk, v) && is_by_row(m, v) && i < 4; i++) {
-            snprintf(to, sizeof to, "%%n%d_%d", (int)v, i);
-            name_word(m, cuda_walk_instruction(&m->w, v)->arg[1], 0, from);
-            cuda_ptx_body(m->x, cuda_ptx_find(m->x, part[i]), to, (const char *const[]){from});
-        }
+    name_word(m, cuda_walk_instruction(&m->w, v)->arg[1], 0, from);
+    for (int i = 0; i < 4; i++) {
+        snprintf(to, sizeof to, "%%n%d_%d", (int)v, i);
+        cuda_ptx_body(m->x, cuda_ptx_find(m->x, part[i]), to, (const char *const[]){from});
+    }
+    snprintf(to, sizeof to, "%%m%d", (int)v);
+    cuda_ptx_body(m->x, cuda_ptx_find(m->x, "divisor_inverse"), to, (const char *const[]){from});
 }
 
-static void add_quotients(const rows_ptx *m, int32_t v)
+static void add_divisors(const rows_ptx *m, int32_t walk)
 {
-    const void *body = cuda_ptx_find(m->x, "quotient");
-    char to[CUDA_PTX_NAME], from[CUDA_PTX_NAME], part[4][CUDA_PTX_NAME];
+    for (int32_t v = m->w.first; v < m->w.n_values; v++)
+        if (is_made(m, walk, v) && is_by_row(m, v))
+            add_divisor(m, v);
+}
+
+/* By few steps; where these do not serve every element of the item, all are divided in double. */
+static void add_quotients(const rows_ptx *m, int32_t walk, int32_t v)
+{
+    const void *quick = cuda_ptx_find(m->x, "quick"), *fits = cuda_ptx_find(m->x, "fits");
+    const void *exact = cuda_ptx_find(m->x, "exact");
+    char to[CUDA_PTX_WORDS][CUDA_PTX_NAME], from[CUDA_PTX_WORDS][CUDA_PTX_NAME];
+    char part[4][CUDA_PTX_NAME], inverse[CUDA_PTX_NAME];
+    snprintf(inverse, sizeof inverse, "%%m%d", (int)v);
     for (int i = 0; i < 4; i++)
         snprintf(part[i], sizeof part[i], "%%n%d_%d", (int)v, i);
     for (int j = 0; j < CUDA_PTX_WORDS; j++) {
-        name_word(m, v, j, to);
-        name_word(m, cuda_walk_instruction(&m->w, v)->arg[0], j, from);
-        cuda_ptx_body(m->x, body, to,
-                      (const char *const[]){from, part[0], part[1], part[2], part[3]});
+        name_word(m, v, j, to[j]);
+        name_word(m, cuda_walk_instruction(&m->w, v)->arg[0], j, from[j]);
+        cuda_ptx_body(m->x, quick, to[j], (const char *const[]){from[j], part[0], part[1]});
+        cuda_ptx_body(m->x, fits, j ? "%t" : "%u",
+                      (const char *const[]){from[j], part[2], part[3]});
+        cuda_text_add(m->t, j ? "and.b32 %%u, %%u, %%t;\n" : "");
     }
+    cuda_text_add(m->t, "setp.ne.s32 %%p, %%u, 0;\n@%%p bra $fine%d_%d;\n", (int)walk, (int)v);
+    for (int j = 0; j < CUDA_PTX_WORDS; j++)
+        cuda_ptx_body(m->x, exact, to[j], (const char *const[]){from[j], part[0], inverse});
+    cuda_text_add(m->t, "$fine%d_%d:\n", (int)walk, (int)v);
 }
 
 /* Copies of an input's row to shared memory, which no register waits for. */
@@ -379,7 +402,7 @@ static void add_walk(const rows_ptx *m, int32_t walk)
         if (!is_made(m, walk, v))
             continue;
         if (is_by_row(m, v))
-            add_quotients(m, v);
+            add_quotients(m, walk, v);
         else
             add_instruction(m, v, CUDA_PTX_WORDS);
     }
@@ -411,10 +434,7 @@ static void add_row_results(const rows_ptx *m)
 
 static void add_kernel(rows_ptx *m)
 {
-    int divides = 0;
-    for (int32_t v = m->w.first; v < m->w.n_values; v++)
-        divides |= !cuda_walk_is_reduction(&m->w, v) && is_by_row(m, v);
-    cuda_ptx_head(m->x, divides);
+    cuda_ptx_head(m->x);
     cuda_text_add(m->t,
                   ".extern .shared .align 16 .b8 rows_kept[];\n"
                   ".visible .entry program_rows(.param .align 8 .b8 p[%zu])\n"
