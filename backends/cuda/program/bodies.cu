@@ -272,7 +272,8 @@ static __device__ __forceinline__ uint32_t fits_of(float, uint32_t w, const rows
  * What a quotient in double lacks is exact, so the next step has it to 2^-53 of it and, where it is
  * of few bits, exactly; a quotient of floats is no nearer than 2^-49 of it to what lies between two
  * floats, or is that. Where there is nothing to correct, of 0, infinity and NaN, the product is the
- * quotient. */
+ * quotient. A double that is not a number keeps its sign and payload when it becomes a float, which
+ * no quotient of floats does: theirs is the one NaN that arithmetic of f32 makes. */
 static __device__ __forceinline__ double inverse_of(float b)
 {
     double y;
@@ -284,7 +285,9 @@ static __device__ __forceinline__ double inverse_of(float b)
 static __device__ __forceinline__ float exact(float a, double b, double y)
 {
     const double q = (double)a * y, rest = __fma_rn(-b, q, (double)a);
-    return (float)(fabs(rest) > 0 ? __fma_rn(rest, y, q) : q);
+    const float r = (float)(fabs(rest) > 0 ? __fma_rn(rest, y, q) : q);
+    const uint32_t bits = __float_as_uint(r);
+    return __uint_as_float((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
 }
 template <class T>
 static __device__ __forceinline__ uint32_t exact_of(T, uint32_t w, double b, double y)
