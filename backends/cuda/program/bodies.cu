@@ -272,8 +272,8 @@ static __device__ __forceinline__ uint32_t fits_of(float, uint32_t w, const rows
  * What a quotient in double lacks is exact, so the next step has it to 2^-53 of it and, where it is
  * of few bits, exactly; a quotient of floats is no nearer than 2^-49 of it to what lies between two
  * floats, or is that. Where there is nothing to correct, of 0, infinity and NaN, the product is the
- * quotient. A double that is not a number keeps its sign and payload when it becomes a float, which
- * no quotient of floats does: theirs is the one NaN that arithmetic of f32 makes. */
+ * quotient. A double that is not a number does not become the one NaN that arithmetic of f32 makes,
+ * which a quotient of floats is: it is put in its place. */
 static __device__ __forceinline__ double inverse_of(float b)
 {
     double y;
