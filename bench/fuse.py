@@ -160,6 +160,7 @@ def contestants(name, dtype):
         theirs = [torch.from_numpy(h).to(ARGS.device).to(getattr(torch, dtype)) for h in hosts]
         made.append(("torch eager", torch, lambda: function(torch, *theirs)))
         if not ARGS.no_compile and hasattr(torch, "compile"):
+            torch._dynamo.reset()  # one line makes them all: after eight it compiles no more of it
             compiled = torch.compile(lambda *xs: function(torch, *xs))
             made.append(("torch.compile", torch, lambda: compiled(*theirs)))
     if cupy and GPU and dtype == "float32" and name in ("tanh(a*b+c)", "2*a+b*b+1", "gelu by hand"):

@@ -28,7 +28,7 @@ cuda_host_sources = \
   %reldir%/neural/batch_norm.c %reldir%/neural/batch_norm.h %reldir%/neural/group.c %reldir%/neural/group.h %reldir%/neural/group_call.h %reldir%/neural/group_plan.c %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
-  %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/ptx.c %reldir%/program/ptx.h %reldir%/program/ptx_elements.c %reldir%/program/ptx_flat.c %reldir%/program/ptx_rows.c %reldir%/program/ptx_strided.c %reldir%/program/rows.c \
+  %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/ptx.c %reldir%/program/ptx.h %reldir%/program/ptx_elements.c %reldir%/program/ptx_flat.c %reldir%/program/ptx_row_values.c %reldir%/program/ptx_row_walk.c %reldir%/program/ptx_rows.c %reldir%/program/ptx_rows.h %reldir%/program/ptx_strided.c %reldir%/program/rows.c \
   %reldir%/program/source.c %reldir%/program/source.h %reldir%/program/source_pairs.c %reldir%/program/source_rows.c %reldir%/program/source_rows.h %reldir%/program/text.c %reldir%/program/walks.c %reldir%/program/walks.h \
   %reldir%/program/text.def %reldir%/program/text.h \
   %reldir%/quant/quant.c %reldir%/quant/quant.h \
@@ -100,7 +100,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cuda.la
 # The assembler reads the texts of text.def, which the compiler does not know of; their sums are part of kernels' keys.
 %reldir%/program/ndock_cuda_la-text.lo %reldir%/program/tests_cuda_program_t-text.$(OBJEXT): %reldir%/program/sums.h
 %reldir%/program/sums.h: $(cuda_kernel_headers) $(dist_ndockinclude_DATA) %reldir%/program/text.def %reldir%/program/text.c \
-  %reldir%/program/bodies.cu %reldir%/program/bodies.awk %reldir%/program/ptx.c %reldir%/program/ptx_elements.c %reldir%/program/ptx_flat.c %reldir%/program/ptx_rows.c %reldir%/program/ptx_strided.c
+  %reldir%/program/bodies.cu %reldir%/program/bodies.awk %reldir%/program/ptx.c %reldir%/program/ptx_elements.c %reldir%/program/ptx_flat.c %reldir%/program/ptx_row_values.c %reldir%/program/ptx_row_walk.c %reldir%/program/ptx_rows.c %reldir%/program/ptx_strided.c
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && texts=`sed -n 's/^CUDA_TEXT(.*"\(.*\)")$$/\1/p' $(srcdir)/%reldir%/program/text.def` && \
 	  (cd $(srcdir) && cksum $$texts include/ndock/op.def include/ndock/dtype.def %reldir%/program/text.c %reldir%/program/bodies.cu %reldir%/program/bodies.awk %reldir%/program/ptx*.c) >$@.list && \
 	  awk '{ print "\"" $$1 "." $$2 " \"" }' $@.list >$@.new && rm -f $@.list && mv $@.new $@

@@ -105,7 +105,7 @@ endif
 %canon_reldir%_compile_t_SOURCES = %reldir%/compile.c
 %canon_reldir%_compile_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_program_t_SOURCES = %reldir%/program.c backends/cuda/program/prune.c backends/cuda/program/source.c \
-  backends/cuda/program/ptx.c backends/cuda/program/ptx_elements.c backends/cuda/program/ptx_flat.c backends/cuda/program/ptx_rows.c backends/cuda/program/ptx_strided.c backends/cuda/program/source_pairs.c backends/cuda/program/source_rows.c backends/cuda/program/text.c backends/cuda/program/walks.c backends/cuda/reduce/keys.c
+  backends/cuda/program/ptx.c backends/cuda/program/ptx_elements.c backends/cuda/program/ptx_flat.c backends/cuda/program/ptx_row_values.c backends/cuda/program/ptx_row_walk.c backends/cuda/program/ptx_rows.c backends/cuda/program/ptx_strided.c backends/cuda/program/source_pairs.c backends/cuda/program/source_rows.c backends/cuda/program/text.c backends/cuda/program/walks.c backends/cuda/reduce/keys.c
 %canon_reldir%_program_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda -Ibackends/cuda -DCUDA_SOURCE_DIR='"$(abs_top_srcdir)"' -DCUDA_FATBIN_DIR='"$(abs_top_builddir)/backends/cuda"'
 %canon_reldir%_program_t_LDADD = -ldl -lpthread
 %canon_reldir%_walk_t_SOURCES = %reldir%/walk.c backends/cuda/walk/plan.c

@@ -22,13 +22,13 @@ def value(bits, kind):
 
 
 def bits_of(x, kind):
-    """The bits of a number, rounded to nearest even; a NaN is the canonical one."""
+    """The bits of a number, rounded to nearest even; a NaN is the canonical one, but of a double the processor's."""
     if kind == "bf16":
         u = int(np.float32(x).view(np.uint32))
         return 0x7FFF if np.isnan(x) else (u + 0x7FFF + (u >> 16 & 1)) >> 16 & 0xFFFF
     if kind in ("f16", "f32", "f64"):
         n = BYTES[kind]
-        return {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FFFFFFFFFFFFFFF}[n] if np.isnan(x) else int(np.dtype(f"f{n}").type(x).view(f"u{n}"))
+        return {2: 0x7FFF, 4: 0x7FFFFFFF}[n] if np.isnan(x) and n < 8 else int(np.dtype(f"f{n}").type(x).view(f"u{n}"))
     return int(x) & (1 << 8 * BYTES[kind]) - 1
 
 
@@ -195,6 +195,9 @@ class Thread:
         x = value(self.get(operands[1]), source)
         mode = {"rzi": np.trunc, "rni": np.rint, "rmi": np.floor, "rpi": np.ceil, "rz": to_zero}
         x = next((mode[p](x) for p in parts if p in mode), x)
+        if to == "f32" and source == "f64" and np.isnan(x):
+            self.registers[operands[0]] = int(np.float32(x).view(np.uint32))  # it is not made the canonical one (an H100 does not)
+            return
         self.registers[operands[0]] = bits_of(x, to)
 
     def compute(self, name, parts, operands):

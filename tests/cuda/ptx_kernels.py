@@ -111,6 +111,28 @@ def row_kernel(program, dtype, name, rows, count, lanes, threads):
     assert not any(memory[out + rows * each * size:]), "elements behind the last"
 
 
+def quotients(program, dtype):
+    """Those that the few steps do not serve, too: the quotient of doubles, rounded; one that is no number, the NaN of f32."""
+    size, count = 4 if dtype == "float32" else 2, 64
+    numbers = np.array([0.0, -0.0, 1.0, -3.0, 5.0, 1e-30, 3e38, 1e-40, float("inf"), float("-inf"), float("nan"), 7.5] + [0.0] * 52)
+    numbers[12:] = rng.standard_normal(52)
+    text = kernel(program, "quotients", dtype)
+    for by in (0.7, -3.0, 1e-30, 1e30, 0.0, -0.0, float("inf"), float("nan"), 3e-40):
+        row = numbers.copy()
+        row[0] = by
+        x = pack(row, dtype)
+        memory, out = bytearray(1 << 13), 1 << 12
+        memory[256: 256 + len(x)], memory[128: 128 + size] = x, x[:size]
+        given, _ = row_parameters(1, count, 8, 128, size, (256, 128), (count, 1), b"")
+        struct.pack_into("<QQ", given, 56, out, 64)
+        for i in (2, 3):
+            struct.pack_into("<q", given, ROWS + 6 * 12 + i * COLUMNS * 8, count if i == 2 else 1)
+        launch(text, given, memory, 1, 128)
+        values = unpack(x, dtype)
+        want = pack((values / values[0]).astype("float32"), dtype)
+        assert bytes(memory[out: out + count * size]) == want, (by, values, unpack(memory[out: out + count * size], dtype))
+
+
 def main(program):
     cases = [(f"{name} of {dtype}, {rows} rows of {count}, {lanes} lanes", row_kernel, (program, dtype, name, rows, count, lanes, threads))
              for dtype in KINDS for name in ("softmax", "layer", "variance") for rows, count, lanes, threads in ((5, 64, 8, 128), (3, 256, 32, 128))]
@@ -118,6 +140,7 @@ def main(program):
     cases += [(f"{n} elements of {dtype}, {skip} beside a multiple", flat, (program, dtype, n, skip))
               for dtype in KINDS for n, skip in ((1024, 0), (1021, 0), (203, 1))]
     cases += [(f"strided operands of {dtype}", strided, (program, dtype)) for dtype in KINDS]
+    cases += [(f"quotients by a row's value, {dtype}", quotients, (program, dtype)) for dtype in KINDS]
     failed = 0
     for i, (what, function, arguments) in enumerate(cases, 1):
         try:

@@ -2,7 +2,7 @@
 # From bodies.ptx, which nvcc makes of bodies.cu, to the texts that ptx.c puts into kernels: of each
 # function its body, in which #0 is the first operand, #r the result
 # and #u a number that no other body of the kernel has. Functions that need memory of their own, or
-# others but rows_divide, which stays a function, are left out: kernels with these are compiled. Into
+# others, are left out: kernels with these are compiled. Into
 # the file that INDEX names: where each text begins and how long it is. The first entry is nobody's, so that the table is
 # never empty: a compiler that is told not to optimise may leave no function that can be used.
 BEGIN {
@@ -22,14 +22,7 @@ function end() {
     texts++
 }
 function finish(   i, last) {
-    if (plain) {
-        begin("rows_divide")
-        say(".func (.param .b32 func_retval0) rows_divide(.param .b32 rows_divide_param_0, .param .b32 rows_divide_param_1)\n{")
-        for (i = 0; i < n; i++)
-            say(line[i])
-        say("}")
-        end()
-    } else if (wanted && n < 400) {
+    if (wanted && n < 400) {
         begin(name)
         for (i = 0; i < n; i++) {
             if (line[i] != "ret;")
@@ -43,16 +36,15 @@ function finish(   i, last) {
             say("$E#u:")
         end()
     }
-    inside = wanted = plain = n = 0
+    inside = wanted = n = 0
 }
-{ gsub(/_Z[A-Za-z0-9_]*rows_divideEff/, "rows_divide"); sub(/^[ \t]+/, ""); sub(/[ \t]*\/\/.*/, ""); gsub(/[ \t]+/, " ") }
+{ sub(/^[ \t]+/, ""); sub(/[ \t]*\/\/.*/, ""); gsub(/[ \t]+/, " ") }
 /^$/ { next }
 /^(\.visible )?\.func / {
     name = $0
     sub(/\($/, "", name)
     sub(/.* /, "", name)
     wanted = $1 == ".visible"
-    plain = name == "rows_divide"
     inside = n = 0
     next
 }
@@ -61,8 +53,8 @@ $0 == "{" && !inside { inside = depth = 1; next }
 $0 ~ /^\{/ && $0 !~ /\}/ { depth++ }
 $0 == "}" { if (--depth == 0) { finish(); next } }
 /\.local|\.const|__local_depot/ || /^mov\.u64 %rd[0-9]+, [A-Za-z_]/ || /^brx/ { wanted = 0 }
-/^[A-Za-z_0-9]+, *$/ && $0 !~ /^(rows_divide|param[0-9]+), *$/ { wanted = 0 }
-/^ld\.param\..*_param_[0-9]+\];$/ && !plain {
+/^call/ { wanted = 0 }
+/^ld\.param\..*_param_[0-9]+\];$/ {
     type = $1
     sub(/^ld\.param\./, "", type)
     which = $0
@@ -76,14 +68,14 @@ $0 == "}" { if (--depth == 0) { finish(); next } }
     else
         $0 = "mov.b" bits " " $2 " #" which ";"
 }
-/^st\.param\.[a-z]+[0-9]+ \[func_retval0/ && !plain {
+/^st\.param\.[a-z]+[0-9]+ \[func_retval0/ {
     type = $1
     sub(/^st\.param\../, "", type)
     value = $0
     sub(/.*\], */, "", value)
     $0 = "mov.b" type " #r, " value
 }
-!plain && /_param_[0-9]|func_retval/ { wanted = 0 }
+/_param_[0-9]|func_retval/ { wanted = 0 }
 { gsub(/\$L__BB[0-9]+_/, "$L#u_"); line[n++] = $0 }
 END {
     if (!texts)

@@ -188,57 +188,115 @@ static __device__ __forceinline__ typename OP::state add_item(typename OP::state
         p.nan_bits = nan_bits;                                                          \
         return to_word(rows_value<dtype##_##op##_rows, T>(s, p));                       \
     }
-#define REDUCTIONS(dtype, T, LEAST_MAX, LEAST_MIN)                                              \
-    extern "C" __device__ double dtype##_sum_add(double s, uint32_t a, uint32_t b, uint32_t c,  \
-                                                 uint32_t d)                                    \
-    {                                                                                           \
-        return add_item<rows_sum<T>, T>(s, a, b, c, d);                                         \
-    }                                                                                           \
-    extern "C" __device__ double dtype##_sum_merge(double a, double b)                          \
-    {                                                                                           \
-        const reduce_params p = {};                                                             \
-        return rows_sum<T>::merge(a, b, p);                                                     \
-    }                                                                                           \
-    WORD dtype##_sum_value(double s, int64_t count, double inverse)                             \
-    {                                                                                           \
-        reduce_params p = {};                                                                   \
-        p.count = count;                                                                        \
-        p.inverse = inverse;                                                                    \
-        return to_word(rows_value<rows_sum<T>, T>(s, p));                                       \
-    }                                                                                           \
-    EXTREME(dtype, T, max, LEAST_MAX)                                                           \
-    EXTREME(dtype, T, min, LEAST_MIN)                                                           \
-    /* What divides a row's elements, by its parts, and their quotients. */                     \
-    WORD dtype##_divisor_y(uint32_t x)                                                          \
-    {                                                                                           \
-        return to_word(rows_divisor_of(of_word<T>(x)).y);                                       \
-    }                                                                                           \
-    WORD dtype##_divisor_b(uint32_t x)                                                          \
-    {                                                                                           \
-        return to_word(rows_divisor_of(of_word<T>(x)).b);                                       \
-    }                                                                                           \
-    WORD dtype##_divisor_least(uint32_t x)                                                      \
-    {                                                                                           \
-        return to_word(rows_divisor_of(of_word<T>(x)).least);                                   \
-    }                                                                                           \
-    WORD dtype##_divisor_zero(uint32_t x)                                                       \
-    {                                                                                           \
-        return (uint32_t)rows_divisor_of(of_word<T>(x)).zero;                                   \
-    }                                                                                           \
-    WORD dtype##_quotient(uint32_t w, uint32_t b, uint32_t y, uint32_t least, uint32_t zero)    \
-    {                                                                                           \
-        const rows_divisor d = {__uint_as_float(b), __uint_as_float(y), __uint_as_float(least), \
-                                (int32_t)zero};                                                 \
-        return quotient_of(T(), w, d);                                                          \
+#define REDUCTIONS(dtype, T, LEAST_MAX, LEAST_MIN)                                             \
+    extern "C" __device__ double dtype##_sum_add(double s, uint32_t a, uint32_t b, uint32_t c, \
+                                                 uint32_t d)                                   \
+    {                                                                                          \
+        return add_item<rows_sum<T>, T>(s, a, b, c, d);                                        \
+    }                                                                                          \
+    extern "C" __device__ double dtype##_sum_merge(double a, double b)                         \
+    {                                                                                          \
+        const reduce_params p = {};                                                            \
+        return rows_sum<T>::merge(a, b, p);                                                    \
+    }                                                                                          \
+    WORD dtype##_sum_value(double s, int64_t count, double inverse)                            \
+    {                                                                                          \
+        reduce_params p = {};                                                                  \
+        p.count = count;                                                                       \
+        p.inverse = inverse;                                                                   \
+        return to_word(rows_value<rows_sum<T>, T>(s, p));                                      \
+    }                                                                                          \
+    EXTREME(dtype, T, max, LEAST_MAX)                                                          \
+    EXTREME(dtype, T, min, LEAST_MIN)                                                          \
+    /* What divides a row's elements, by its parts, and their quotients. */                    \
+    WORD dtype##_divisor_y(uint32_t x)                                                         \
+    {                                                                                          \
+        return to_word(rows_divisor_of(of_word<T>(x)).y);                                      \
+    }                                                                                          \
+    WORD dtype##_divisor_b(uint32_t x)                                                         \
+    {                                                                                          \
+        return to_word(rows_divisor_of(of_word<T>(x)).b);                                      \
+    }                                                                                          \
+    WORD dtype##_divisor_least(uint32_t x)                                                     \
+    {                                                                                          \
+        return to_word(rows_divisor_of(of_word<T>(x)).least);                                  \
+    }                                                                                          \
+    WORD dtype##_divisor_zero(uint32_t x)                                                      \
+    {                                                                                          \
+        return (uint32_t)rows_divisor_of(of_word<T>(x)).zero;                                  \
+    }                                                                                          \
+    WORD dtype##_quick(uint32_t w, uint32_t b, uint32_t y)                                     \
+    {                                                                                          \
+        return quick_of(T(), w, {__uint_as_float(b), __uint_as_float(y), 0, 0});               \
+    }                                                                                          \
+    WORD dtype##_fits(uint32_t w, uint32_t least, uint32_t zero)                               \
+    {                                                                                          \
+        return fits_of(T(), w, {1, 1, __uint_as_float(least), (int32_t)zero});                 \
+    }                                                                                          \
+    extern "C" __device__ double dtype##_divisor_inverse(uint32_t x)                           \
+    {                                                                                          \
+        return inverse_of(cuda_widen(of_word<T>(x)));                                          \
+    }                                                                                          \
+    WORD dtype##_exact(uint32_t w, uint32_t b, double inverse)                                 \
+    {                                                                                          \
+        return exact_of(T(), w, __uint_as_float(b), inverse);                                  \
     }
+/* Which elements of a word the few steps of rows.cuh serve, and their quotients by these. */
 template <class T>
-static __device__ __forceinline__ uint32_t quotient_of(T, uint32_t w, const rows_divisor &d)
+static __device__ __forceinline__ uint32_t quick_of(T, uint32_t w, const rows_divisor &d)
 {
-    return rows_quotients<T>(w, d);
+    float hi, lo;
+    rows_quotient_fits<T>(pair<T>::hi(w), d, &hi);
+    rows_quotient_fits<T>(pair<T>::lo(w), d, &lo);
+    return pair<T>::of(hi, lo);
 }
-static __device__ __forceinline__ uint32_t quotient_of(float, uint32_t w, const rows_divisor &d)
+static __device__ __forceinline__ uint32_t quick_of(float, uint32_t w, const rows_divisor &d)
 {
-    return to_word(rows_quotient(__uint_as_float(w), d));
+    float r;
+    rows_quotient_fits<float>(__uint_as_float(w), d, &r);
+    return to_word(r);
+}
+template <class T>
+static __device__ __forceinline__ uint32_t fits_of(T, uint32_t w, const rows_divisor &d)
+{
+    float r;
+    return rows_quotient_fits<T>(pair<T>::hi(w), d, &r) &
+           rows_quotient_fits<T>(pair<T>::lo(w), d, &r);
+}
+static __device__ __forceinline__ uint32_t fits_of(float, uint32_t w, const rows_divisor &d)
+{
+    float r;
+    return rows_quotient_fits<float>(__uint_as_float(w), d, &r);
+}
+/* Quotients of any floats, in double, without branches and calls, for which an assembler takes long.
+ * What a quotient in double lacks is exact, so the next step has it to 2^-53 of it and, where it is
+ * of few bits, exactly; a quotient of floats is no nearer than 2^-49 of it to what lies between two
+ * floats, or is that. Where there is nothing to correct, of 0, infinity and NaN, the product is the
+ * quotient. A double that is not a number does not become the one NaN that arithmetic of f32 makes,
+ * which a quotient of floats is: it is put in its place. */
+static __device__ __forceinline__ double inverse_of(float b)
+{
+    double y;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"((double)b));
+    const double rest = __fma_rn(-(double)b, y, 1.0), once = __fma_rn(rest, y, y);
+    const double twice = __fma_rn(__fma_rn(-(double)b, once, 1.0), once, once);
+    return rest == rest ? twice : y;
+}
+static __device__ __forceinline__ float exact(float a, double b, double y)
+{
+    const double q = (double)a * y, rest = __fma_rn(-b, q, (double)a);
+    const float r = (float)(fabs(rest) > 0 ? __fma_rn(rest, y, q) : q);
+    const uint32_t bits = __float_as_uint(r);
+    return __uint_as_float((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
+}
+template <class T>
+static __device__ __forceinline__ uint32_t exact_of(T, uint32_t w, double b, double y)
+{
+    return pair<T>::of(exact(pair<T>::hi(w), b, y), exact(pair<T>::lo(w), b, y));
+}
+static __device__ __forceinline__ uint32_t exact_of(float, uint32_t w, double b, double y)
+{
+    return to_word(exact(__uint_as_float(w), b, y));
 }
 REDUCTIONS(f32, float, 0xff800000u, 0x7f800000u)
 REDUCTIONS(f16, __half, 0xfc00fc00u, 0x7c007c00u)

@@ -71,15 +71,11 @@ void cuda_ptx_body(cuda_ptx *x, const void *found, const char *to, const char *c
     cuda_text_add(x->t, "}\n");
 }
 
-void cuda_ptx_head(cuda_ptx *x, int divides)
+void cuda_ptx_head(cuda_ptx *x)
 {
-    const body *divide = divides ? find_body("rows", "divide") : NULL;
     x->capability =
         x->capability >= 90 ? 90 : 80; /* from 90 on a kernel waits for the one before it */
     cuda_text_add(x->t, ".version 7.8\n.target sm_%d\n.address_size 64\n", x->capability);
-    if (divide)
-        cuda_text_add(x->t, "%.*s", (int)divide->n, cuda_ptx_bodies + divide->at);
-    x->missing |= divides && !divide;
 }
 
 void cuda_ptx_load_one(cuda_ptx *x, const char *space, const char *to, const char *from)

@@ -34,8 +34,8 @@ typedef struct {
 const void *cuda_ptx_find(cuda_ptx *, const char *name);
 /* It, with the operands in place of #0 and so on and `to` in place of #r. */
 void cuda_ptx_body(cuda_ptx *, const void *body, const char *to, const char *const *operand);
-/* The version, the target and, of kernels that divide by a row's value, the function for it. */
-void cuda_ptx_head(cuda_ptx *, int divides);
+/* The version and the target. */
+void cuda_ptx_head(cuda_ptx *);
 /* "ld.SPACE" of one element into both halves of a word, or into the whole. */
 void cuda_ptx_load_one(cuda_ptx *, const char *space, const char *to, const char *from);
 /* Of an element. */

@@ -121,7 +121,7 @@ static void add_stores(cuda_ptx *x, int whole)
 
 int cuda_ptx_flat(cuda_ptx *x, int whole)
 {
-    cuda_ptx_head(x, 0);
+    cuda_ptx_head(x);
     cuda_text_add(
         x->t, ".visible .entry program_flat(.param .align 8 .b8 p[%zu])\n.maxntid %d, 1, 1\n{\n",
         sizeof(cuda_program_flat), (int)CUDA_PROGRAM_THREADS);

@@ -77,7 +77,7 @@ static void add_stores(cuda_ptx *x, int words)
 int cuda_ptx_strided(cuda_ptx *x)
 {
     const int words = CUDA_PROGRAM_EACH * cuda_ptx_bytes(x) / 4;
-    cuda_ptx_head(x, 0);
+    cuda_ptx_head(x);
     cuda_text_add(x->t,
                   ".visible .entry program_strided(.param .align 8 .b8 p[%zu])\n"
                   ".maxntid %d, 1, 1\n{\n",
