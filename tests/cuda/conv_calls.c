@@ -227,12 +227,12 @@ static void odd_sums_trial(trial *t)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
-/* Groups of 4 and 8 channels of 16 bits, which tensor cores take: rows of whole vectors, of channels or of
+/* Groups of 4, 8 and 16 channels of 16 bits, which tensor cores take: rows of whole vectors, of channels or of
  * pixels, of odd sizes, and with gaps; tiles that share a width, and one and two pieces of channels a block. */
 static void diagonal_trial(trial *t, int turn)
 {
     static const int layouts[4] = {PLANES, BESIDE, PLANES, GAPS};
-    const int size = turn % 3 == 2 ? 8 : 4, kind = turn / 3 % 2 ? INPUT : FORWARD;
+    const int size = 4 << turn % 3, kind = turn / 3 % 2 ? INPUT : FORWARD;
     const int layout = layouts[turn % 4], wide = turn % 4 == 2;
     *t = (trial){.kind = kind, .lead = 1, .dtype = ND_BF16, .n = 2, .bias = kind == FORWARD};
     t->co = t->ci = 16 * (1 + turn % 5);
@@ -244,7 +244,7 @@ static void diagonal_trial(trial *t, int turn)
             continue;
         t->kernel[d] = 2 + below(2);
         t->dilation[d] = 1 + below(2);
-        t->stride[d] = kind == FORWARD ? 1 + below(2) : 1;
+        t->stride[d] = 1 + below(2 + (kind == INPUT));
         t->padding[d] = below(3);
         t->image[d] = d == 1 ? 11 + below(9) : wide ? 8 * (16 + below(4)) : turn & 4 ? 16 : 13;
         t->grid[d] = windows_of(t, d);

@@ -56,6 +56,7 @@ typedef struct {
     int32_t tile[2], kept[2], fours[2];
     int32_t pieces,
         columns; /* of channels that a block has for tensor cores; columns of elements among those kept */
+    int32_t apart; /* elements of what tensor cores sum are `step` apart, zeros between them */
     uint32_t tiles;
     cuda_divisor by_tiles[2], by_column;
     cuda_divisor by_channel; /* by channels of all groups */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of 16 bits in groups of 4 or 8 channels, two axes of windows, by tensor cores: 16 channels of
+ * Convolutions of 16 bits in groups of 4, 8 or 16 channels, two axes of windows, by tensor cores: 16 channels of
  * the image and the same 16 of the result are a piece, whose weights of one tap are a matrix of 16 by 16 that is
  * zero outside of the groups on its diagonal. Most of the products are with these zeros, and are still
  * cheaper than a group's own. A block keeps the elements that a tile of windows meets in shared memory, the
- * channels of a piece side by side, in whatever order they lie in memory. */
+ * channels of a piece side by side, in whatever order they lie in memory. The gradient for an image whose windows
+ * are steps apart is a convolution of the grid with its elements these steps apart, and zeros between them. */
 #ifndef NDOCK_CUDA_CONV_DIAGONAL_CUH
 #define NDOCK_CUDA_CONV_DIAGONAL_CUH
 #include "conv/grouped.cuh"
@@ -42,6 +43,19 @@ WINDOW_FN diagonal_place diagonal_place_of(const cuda_convolving &p)
             at.n * p.image_stride[0] + channel * p.image_stride[1]};
 }
 
+/* Whether there is an element at this place along axis 1 or 2 of what is kept, and its index; between elements that
+ * are steps apart there is none. */
+WINDOW_FN bool diagonal_index(const cuda_convolving &p, int axis, int32_t place, int32_t *index)
+{
+    if (!p.apart) {
+        *index = place;
+        return (uint32_t)place < (uint32_t)p.image_extent[axis];
+    }
+    const int32_t whole = place < 0 ? 0 : (int32_t)cuda_quotient((uint32_t)place, p.step[axis]);
+    *index = whole;
+    return whole * (int32_t)p.step[axis].value == place && whole < p.image_extent[axis];
+}
+
 /* From memory that has eight channels as a vector: a warp takes a row, whose elements arrive by mma_wait(). */
 template <class T>
 WINDOW_FN void diagonal_keep_beside(const cuda_convolving &p, const diagonal_place &o,
@@ -52,11 +66,11 @@ WINDOW_FN void diagonal_keep_beside(const cuda_convolving &p, const diagonal_pla
     const int32_t halves = 2 * p.pieces, bits = p.pieces, all = p.columns * halves;
     for (int32_t row = (int32_t)threadIdx.x / 32; row < p.kept[0];
          row += (int32_t)blockDim.x / 32) {
-        const int32_t y = o.y + row;
-        const bool in_row = (uint32_t)y < (uint32_t)p.image_extent[1];
+        int32_t y, x;
+        const bool in_row = diagonal_index(p, 1, o.y + row, &y);
         for (int32_t i = (int32_t)threadIdx.x % 32; i < all; i += 32) {
-            const int32_t column = i >> bits, half = i & (halves - 1), x = o.x + column;
-            const bool has = in_row && (uint32_t)x < (uint32_t)p.image_extent[2];
+            const int32_t column = i >> bits, half = i & (halves - 1);
+            const bool has = in_row & diagonal_index(p, 2, o.x + column, &x);
             mma_fetch(
                 to + diagonal_piece(p, half / 2) + diagonal_at(row * p.kept[1] + column, half % 2),
                 has ? from + half * 8 + y * p.image_stride[3] + x * p.image_stride[4] : from, has);
@@ -114,14 +128,14 @@ WINDOW_FN void diagonal_keep_any(const cuda_convolving &p, const diagonal_place 
 {
     for (int32_t i = (int32_t)threadIdx.x / 32; i < p.kept[0] * p.pieces * 8;
          i += (int32_t)blockDim.x / 32) {
-        const int32_t row = i / (p.pieces * 8), pair = i - row * p.pieces * 8, y = o.y + row;
+        const int32_t row = i / (p.pieces * 8), pair = i - row * p.pieces * 8;
+        int32_t y, x;
+        const bool in_row = diagonal_index(p, 1, o.y + row, &y);
         const uint16_t *from = (const uint16_t *)p.image + o.from + 2 * pair * p.image_stride[1] +
                                y * p.image_stride[3];
-        const bool in_row = (uint32_t)y < (uint32_t)p.image_extent[1];
         for (int32_t column = (int32_t)threadIdx.x % 32; column < p.columns; column += 32) {
-            const int32_t x = o.x + column;
             uint32_t both = 0;
-            if (in_row && (uint32_t)x < (uint32_t)p.image_extent[2])
+            if (in_row & diagonal_index(p, 2, o.x + column, &x))
                 both = from[x * p.image_stride[4]] |
                        (uint32_t)from[x * p.image_stride[4] + p.image_stride[1]] << 16;
             diagonal_put(p, kept, pair, row * p.kept[1] + column, both);
@@ -164,19 +178,25 @@ WINDOW_FN void diagonal_weights(const cuda_convolving &p, const diagonal_place &
     }
 }
 
-/* The result of window t and channel m of a piece by its group's terms alone: where an element of another group
- * is not finite, its product with a zero is not either. */
+/* The result of window t and channel m of a piece by its group's terms alone: where an element of another group, or
+ * a weight for a place between elements, is not finite, its product with a zero is not either. */
 template <class T>
-WINDOW_FN float diagonal_own(const cuda_convolving &p, const unsigned char *kept,
-                             const uint32_t *weights, int32_t t, int32_t m)
+WINDOW_FN float diagonal_own(const cuda_convolving &p, const diagonal_place &o,
+                             const unsigned char *kept, const uint32_t *weights, int32_t t,
+                             int32_t m)
 {
     const int32_t h = (int32_t)cuda_quotient((uint32_t)t, p.by_column), w = t - h * p.tile[1];
     const int32_t group = (int32_t)cuda_quotient((uint32_t)m, p.by_ci) * p.ci;
     float sum = 0;
     for (int32_t i = 0; i < p.kernel[1]; i++)
         for (int32_t j = 0; j < p.kernel[2]; j++, weights += DIAGONAL_WORDS) {
-            const int32_t pixel = (h * p.stride[1] + i * p.dilation[1]) * p.kept[1] +
-                                  w * p.stride[2] + j * p.dilation[2];
+            const int32_t row = h * p.stride[1] + i * p.dilation[1],
+                          column = w * p.stride[2] + j * p.dilation[2];
+            const int32_t pixel = row * p.kept[1] + column;
+            int32_t index;
+            if (p.apart && (!diagonal_index(p, 1, o.y + row, &index) ||
+                            !diagonal_index(p, 2, o.x + column, &index)))
+                continue;
             for (int32_t k = group; k < group + p.ci; k++) {
                 const T *x = (const T *)(kept + diagonal_at(pixel, k / 8)) + k % 8;
                 const T *share =
@@ -296,7 +316,7 @@ static __device__ __noinline__ void diagonal_again(const cuda_convolving &p,
         const int32_t t = first + e / 8 * 16 + (LAST ? row : column), m = LAST ? column : row;
         T *to = diagonal_result<T>(p, o, windows, t, of.channel + m);
         if (to)
-            neural_narrow(to, conv_finished<T>(p, diagonal_own<T>(p, of.kept, of.weights, t, m),
+            neural_narrow(to, conv_finished<T>(p, diagonal_own<T>(p, o, of.kept, of.weights, t, m),
                                                of.channel + m));
     }
 }
