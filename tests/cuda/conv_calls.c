@@ -258,15 +258,15 @@ static void diagonal_trial(trial *t, int turn)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
-/* Channels enough for products that gather elements: pixels or channels side by side, rows and pixels that fill no
- * tile, and for the weight's gradient several parts of the terms. */
+/* Channels enough for products that gather elements: pixels or channels side by side, tiles of either height that rows
+ * and pixels do not fill, and for the weight's gradient several parts of the terms. */
 static void gathered_trial(trial *t, int turn)
 {
     const int kind = turn % 3 == 0 ? FORWARD : turn % 3 == 1 ? INPUT : WEIGHT;
-    const int layout = turn / 3 % 2 == 0 ? PLANES : BESIDE;
+    const int layout = turn / 3 % 2 == 0 ? PLANES : BESIDE, tall = turn / 6 % 2 * 64;
     *t = (trial){.kind = kind, .lead = 1, .dtype = ND_F32, .n = 2, .bias = kind == FORWARD};
-    t->co = kind == INPUT ? 32 + 16 * below(2) : turn % 6 == 3 ? 124 : 56 + 4 * below(3);
-    t->ci = kind == INPUT ? 60 + below(5) : kind == WEIGHT ? 64 : 32 + 16 * below(2);
+    t->co = kind == INPUT ? 32 + 16 * below(2) : tall + 56 + 4 * below(3);
+    t->ci = kind == INPUT ? tall + 60 + below(5) : kind == WEIGHT ? 64 : 32 + 16 * below(2);
     t->o.groups = 1;
     t->o.epilogue = kind == FORWARD ? turn % 7 : 0;
     for (int d = 0; d < 3; d++) {
