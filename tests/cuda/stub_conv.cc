@@ -9,7 +9,7 @@
 #define CONV_SHARED(name) unsigned char *const name = (unsigned char *)emulated_shared
 #include "conv/beside.cuh"
 #include "conv/diagonal.cuh"
-#include "conv/gathered.cuh"
+#include "conv/gathered_terms.cuh"
 #include "conv/grouped.cuh"
 #include "conv/planes.cuh"
 #include "conv/short.cuh"
