@@ -265,6 +265,8 @@ static void gathered_trial(trial *t, int turn)
     const int kind = turn % 3 == 0 ? FORWARD : turn % 3 == 1 ? INPUT : WEIGHT;
     const int layout = turn / 3 % 2 == 0 ? PLANES : BESIDE, tall = turn / 6 % 2 * 64;
     *t = (trial){.kind = kind, .lead = 1, .dtype = ND_F32, .n = 2, .bias = kind == FORWARD};
+    const int more = kind == WEIGHT; /* terms, of which a product has 256 at least */
+    t->n += 2 * more;
     t->co = kind == INPUT ? 32 + 16 * below(2) : tall + 56 + 4 * below(3);
     t->ci = kind == INPUT ? tall + 60 + below(5) : kind == WEIGHT ? 64 : 32 + 16 * below(2);
     t->o.groups = 1;
@@ -277,7 +279,7 @@ static void gathered_trial(trial *t, int turn)
         t->dilation[d] = 1 + below(2);
         t->stride[d] = kind == INPUT ? 1 : 1 + below(2);
         t->padding[d] = below(3);
-        t->image[d] = d == 1 ? 23 + below(9) : 12 + 2 * below(4);
+        t->image[d] = d == 1 ? 23 + 20 * more + below(9) : 12 + 2 * below(4);
         t->grid[d] = windows_of(t, d);
     }
     const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
