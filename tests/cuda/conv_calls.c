@@ -227,12 +227,12 @@ static void odd_sums_trial(trial *t)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
-/* Groups of 4 and 8 channels of 16 bits, which tensor cores take: rows of whole vectors, of channels or of
+/* Groups of 4, 8 and 16 channels of 16 bits, which tensor cores take: rows of whole vectors, of channels or of
  * pixels, of odd sizes, and with gaps; tiles that share a width, and one and two pieces of channels a block. */
 static void diagonal_trial(trial *t, int turn)
 {
     static const int layouts[4] = {PLANES, BESIDE, PLANES, GAPS};
-    const int size = turn % 3 == 2 ? 8 : 4, kind = turn / 3 % 2 ? INPUT : FORWARD;
+    const int size = 4 << turn % 3, kind = turn / 3 % 2 ? INPUT : FORWARD;
     const int layout = layouts[turn % 4], wide = turn % 4 == 2;
     *t = (trial){.kind = kind, .lead = 1, .dtype = ND_BF16, .n = 2, .bias = kind == FORWARD};
     t->co = t->ci = 16 * (1 + turn % 5);
@@ -244,7 +244,7 @@ static void diagonal_trial(trial *t, int turn)
             continue;
         t->kernel[d] = 2 + below(2);
         t->dilation[d] = 1 + below(2);
-        t->stride[d] = kind == FORWARD ? 1 + below(2) : 1;
+        t->stride[d] = 1 + below(2 + (kind == INPUT));
         t->padding[d] = below(3);
         t->image[d] = d == 1 ? 11 + below(9) : wide ? 8 * (16 + below(4)) : turn & 4 ? 16 : 13;
         t->grid[d] = windows_of(t, d);
@@ -258,15 +258,17 @@ static void diagonal_trial(trial *t, int turn)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
-/* Channels enough for products that gather elements: pixels or channels side by side, rows and pixels that fill no
- * tile, and for the weight's gradient several parts of the terms. */
+/* Channels enough for products that gather elements: pixels or channels side by side, tiles of either height that rows
+ * and pixels do not fill, and for the weight's gradient several parts of the terms. */
 static void gathered_trial(trial *t, int turn)
 {
     const int kind = turn % 3 == 0 ? FORWARD : turn % 3 == 1 ? INPUT : WEIGHT;
-    const int layout = turn / 3 % 2 == 0 ? PLANES : BESIDE;
+    const int layout = turn / 3 % 2 == 0 ? PLANES : BESIDE, tall = turn / 6 % 2 * 64;
     *t = (trial){.kind = kind, .lead = 1, .dtype = ND_F32, .n = 2, .bias = kind == FORWARD};
-    t->co = kind == INPUT ? 32 + 16 * below(2) : turn % 6 == 3 ? 124 : 56 + 4 * below(3);
-    t->ci = kind == INPUT ? 60 + below(5) : kind == WEIGHT ? 64 : 32 + 16 * below(2);
+    const int more = kind == WEIGHT; /* terms, of which a product has 256 at least */
+    t->n += 2 * more;
+    t->co = kind == INPUT ? 32 + 16 * below(2) : tall + 56 + 4 * below(3);
+    t->ci = kind == INPUT ? tall + 60 + below(5) : kind == WEIGHT ? 64 : 32 + 16 * below(2);
     t->o.groups = 1;
     t->o.epilogue = kind == FORWARD ? turn % 7 : 0;
     for (int d = 0; d < 3; d++) {
@@ -277,7 +279,7 @@ static void gathered_trial(trial *t, int turn)
         t->dilation[d] = 1 + below(2);
         t->stride[d] = kind == INPUT ? 1 : 1 + below(2);
         t->padding[d] = below(3);
-        t->image[d] = d == 1 ? 23 + below(9) : 12 + 2 * below(4);
+        t->image[d] = d == 1 ? 23 + 20 * more + below(9) : 12 + 2 * below(4);
         t->grid[d] = windows_of(t, d);
     }
     const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};

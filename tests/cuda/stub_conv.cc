@@ -9,7 +9,7 @@
 #define CONV_SHARED(name) unsigned char *const name = (unsigned char *)emulated_shared
 #include "conv/beside.cuh"
 #include "conv/diagonal.cuh"
-#include "conv/gathered.cuh"
+#include "conv/gathered_terms.cuh"
 #include "conv/grouped.cuh"
 #include "conv/planes.cuh"
 #include "conv/short.cuh"
@@ -57,7 +57,9 @@ const kernel kernels[] = {
                 EACH(conv_finish_image) EACH(conv_forward) EACH(conv_input) EACH(conv_weight)
                     EACH(conv_splits) EACH(short_gradient) EACH(grouped_windows) EACH(grouped_gradient)
                         EACH(diagonal_last) EACH(diagonal_planes)
-                        EACH(gathered_weights) EACH(gathered_planes) EACH(gathered_beside) EACH(gathered_terms) EACH(gathered_terms_beside)
+                        EACH(gathered_weights) EACH(gathered_planes) EACH(gathered_planes_tall) EACH(gathered_beside)
+                        EACH(gathered_beside_tall) EACH(gathered_terms) EACH(gathered_terms_tall)
+                        EACH(gathered_terms_beside) EACH(gathered_terms_beside_tall)
                         EACH(depthwise_forward) EACH(depthwise_input) EACH(depthwise_three)
                             EACH(depthwise_three_two) EACH(depthwise_single)
                                 EACH(depthwise_single_input) EACH(planes_three) EACH(planes_any)

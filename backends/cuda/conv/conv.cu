@@ -2,7 +2,7 @@
  * Convolutions and their gradients as products of matrices of which none is in memory: a block sums a
  * tile of the result, and takes what it needs from the operands as it goes. */
 #include "conv/diagonal.cuh"
-#include "conv/gathered.cuh"
+#include "conv/gathered_terms.cuh"
 #include "conv/short.cuh"
 
 typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
@@ -152,7 +152,12 @@ WINDOW_FN void add_splits(const cuda_convolving &p)
         for (int32_t s = 0; s < p.splits; s++)
             sum += ((const C *)p.partial)[s * all + i];
         const int64_t row = i / p.n;
-        const conv_place place = conv_split(i - row * p.n, p.by_kernel);
+        conv_place place = conv_split(i - row * p.n, p.by_kernel);
+        if (p.by_taps) {
+            const int32_t tap = (int32_t)cuda_quotient((uint32_t)(i - row * p.n), p.by_ci);
+            place = conv_split(tap, p.by_kernel);
+            place.outer = (int32_t)(i - row * p.n) - tap * p.ci;
+        }
         neural_narrow(
             (T *)p.weight + conv_offset(p.weight_stride, (int32_t)row, place.outer, place.at), sum);
     }
@@ -192,7 +197,15 @@ CONV_KERNEL(short_gradient,
     }
 enum { CUDA_IS_F32 = sizeof(T) == 4 };
 CONV_KERNEL(gathered_weights, gather_weights)
-CONV_GATHER_KERNEL(gathered_planes, gathered_windows<gather_planes>)
-CONV_GATHER_KERNEL(gathered_beside, gathered_windows<gather_beside>)
-CONV_GATHER_KERNEL(gathered_terms, gathered_gradient<gather_terms>)
-CONV_GATHER_KERNEL(gathered_terms_beside, gathered_gradient<gather_terms_beside>)
+typedef gather_tile<CONV_GATHER_ROWS> wide_tile;
+typedef gather_tile<2 * CONV_GATHER_ROWS> tall_tile;
+CONV_GATHER_KERNEL(gathered_planes, gathered_windows<wide_tile, false>)
+CONV_GATHER_KERNEL(gathered_planes_tall, gathered_windows<tall_tile, false>)
+CONV_GATHER_KERNEL(gathered_beside, gathered_windows<wide_tile, true>)
+CONV_GATHER_KERNEL(gathered_beside_tall, gathered_windows<tall_tile, true>)
+CONV_GATHER_KERNEL(gathered_terms, gathered_gradient<wide_tile, gather_terms<wide_tile>>)
+CONV_GATHER_KERNEL(gathered_terms_tall, gathered_gradient<tall_tile, gather_terms<tall_tile>>)
+CONV_GATHER_KERNEL(gathered_terms_beside,
+                   gathered_gradient<wide_tile, gather_terms_beside<wide_tile>>)
+CONV_GATHER_KERNEL(gathered_terms_beside_tall,
+                   gathered_gradient<tall_tile, gather_terms_beside<tall_tile>>)

@@ -20,20 +20,19 @@ enum {
     CONV_PIECES = 2,
     CONV_DIAGONAL_BLOCKS = 4 /* of a processor */
 };                           /* channels that tensor cores take of groups at once; of a block */
-/* Products of f32 that gather elements as they go: a block's rows, columns and terms at once, how many pieces are
- * under way, its shared memory with a table of places for two taps, and how results are written. */
+/* Products of f32 that gather elements as they go: rows of a block's tile, or twice as many, its sums, terms at once,
+ * how many pieces are under way, blocks of a processor, and how results are written. */
 enum {
     CONV_GATHER_ROWS = 64,
-    CONV_GATHER_COLUMNS = 128,
+    CONV_GATHER_SUMS = 128 * 96,
     CONV_GATHER_DEPTH = 16,
     CONV_GATHER_THREADS = 128,
     CONV_GATHER_STAGES = 3,
-    CONV_GATHER_BLOCKS = 4, /* of a processor */
-    CONV_GATHER_BYTES =
-        (CONV_GATHER_STAGES * CONV_GATHER_DEPTH * (CONV_GATHER_ROWS + CONV_GATHER_COLUMNS + 8) +
-         2 * CONV_GATHER_COLUMNS) *
-        4
+    CONV_GATHER_BLOCKS = 3
 };
+/* The shared memory of a tile, with a table of its columns' places for two taps. */
+#define CONV_GATHER_BYTES(rows, columns) \
+    ((CONV_GATHER_STAGES * CONV_GATHER_DEPTH * ((rows) + (columns) + 8) + 2 * (columns)) * 4)
 enum { CONV_WHOLE_PIXELS = 1, CONV_WHOLE_CHANNELS = 2 };
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 
@@ -44,7 +43,9 @@ typedef struct {
     int32_t image_extent[3], grid_extent[3], kernel[3], stride[3], dilation[3], before[3];
     int32_t co, ci, groups, epilogue; /* channels of a group */
     int32_t splits, flip;             /* flip: taps are counted from the last */
-    int64_t m, n, k, part;            /* of a group's product; k of a split */
+    int32_t rows,
+        by_taps; /* of products that gather: rows of whole tiles; partial sums are [row][tap][channel] */
+    int64_t m, n, k, part; /* of a group's product; k of a split */
     cuda_divisor by_image[3], by_grid[3], by_kernel[3], step[3], tiles_m, by_co, by_ci;
     window_walk walk;
     uint32_t planes,
@@ -56,6 +57,7 @@ typedef struct {
     int32_t tile[2], kept[2], fours[2];
     int32_t pieces,
         columns; /* of channels that a block has for tensor cores; columns of elements among those kept */
+    int32_t apart; /* elements of what tensor cores sum are `step` apart, zeros between them */
     uint32_t tiles;
     cuda_divisor by_tiles[2], by_column;
     cuda_divisor by_channel; /* by channels of all groups */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of 16 bits in groups of 4 or 8 channels, and their gradients for the image, by tensor cores:
- * cuDNN's engines take two to four times as long as memory does, and those for groups of fewer than 8 channels
- * round sums on the way. Which tiles of windows a block has, and the launch. */
+ * Convolutions of 16 bits in groups of 4, 8 or 16 channels, and their gradients for the image, by tensor cores:
+ * cuDNN's engines take two to four times as long as memory does, those for groups of fewer than 8 channels
+ * round sums on the way, and those for more join groups, so that an infinity of one is NaN in others. Which tiles
+ * of windows a block has, and the launch. */
 #include "conv/plan.h"
 
 enum { MOST_WIDTH = 128, MOST_WINDOWS = 448, MOST_BYTES = 48 << 10 };
@@ -13,11 +14,14 @@ typedef struct {
     int64_t nbytes, second;  /* of shared memory; to the weights */
 } geometry;
 
+/* Windows of the gradient for the image are one apart: of elements of the grid with zeros between them. */
 static void measure(geometry *g, const conv_plan *q, const ndp_conv *c)
 {
     const int64_t *kernel = q->weight->shape + 2, pixel = 2 * CONV_PIECE;
-    g->kept[0] = (g->tile[0] - 1) * c->stride[1] + (kernel[1] - 1) * c->dilation[1] + 1;
-    g->columns = (g->tile[1] - 1) * c->stride[2] + (kernel[2] - 1) * c->dilation[2] + 1;
+    const int64_t step[2] = {q->kind == CONV_INPUT ? 1 : c->stride[1],
+                             q->kind == CONV_INPUT ? 1 : c->stride[2]};
+    g->kept[0] = (g->tile[0] - 1) * step[0] + (kernel[1] - 1) * c->dilation[1] + 1;
+    g->columns = (g->tile[1] - 1) * step[1] + (kernel[2] - 1) * c->dilation[2] + 1;
     g->kept[1] = g->columns | 1; /* for other banks */
     g->second = g->pieces * g->kept[0] * g->kept[1] * pixel;
     g->nbytes = g->second + g->pieces * kernel[1] * kernel[2] * CONV_PIECE * pixel;
@@ -46,12 +50,11 @@ static const ndp_view *from_of(const conv_plan *q)
     return q->kind == CONV_INPUT ? q->grid : q->image;
 }
 
-/* Groups of 8 channels with channels last are faster by cuDNN (102 us for 127, 256 channels of 56 by 56), fewer than 4
- * by kernels for single channels. */
+/* Groups of fewer than 4 channels are faster by kernels for single channels. */
 static int has_channels(const conv_plan *q)
 {
     const int64_t channels = q->made->shape[1];
-    return q->ci == q->co && (q->ci == 4 || (q->ci == 8 && q->made->stride[1] != 1)) &&
+    return q->ci == q->co && (q->ci == 4 || q->ci == 8 || q->ci == CONV_PIECE) &&
            channels % CONV_PIECE == 0 && channels / CONV_PIECE <= UINT16_MAX;
 }
 
@@ -60,8 +63,7 @@ int cuda_conv_is_diagonal(conv_plan *q, const ndp_call *call, const ndp_dev *dev
     const ndp_conv *c = call->params;
     if (ndp_dtype_size(q->made->dtype) != 2 || dev->capability < 80 || q->kind == CONV_WEIGHT ||
         c->groups < 2 || !has_channels(q) || !conv_has_two_axes(q, c) ||
-        ndp_view_size(q->image) == 0 || ndp_view_size(q->grid) == 0 ||
-        (q->kind == CONV_INPUT && (c->stride[1] != 1 || c->stride[2] != 1)))
+        ndp_view_size(q->image) == 0 || ndp_view_size(q->grid) == 0)
         return 0;
     const geometry g = geometry_of(q, c);
     return q->is_diagonal =
@@ -74,7 +76,7 @@ static int take_vectors(cuda_convolving *p, const conv_plan *q)
     const ndp_view *from = from_of(q), *to = q->made;
     const int last = to->stride[1] == 1;
     p->fours[0] = window_is_whole(from, 1, 8);
-    p->fours[1] = window_is_whole(from, 4, 8) && from->shape[4] % 8 == 0;
+    p->fours[1] = !p->apart && window_is_whole(from, 4, 8) && from->shape[4] % 8 == 0;
     p->whole =
         last ? window_is_whole(to, 1, 4) : window_is_whole(to, 4, 4) && to->shape[4] % 4 == 0;
     return last ? CONV_DIAGONAL_LAST : CONV_DIAGONAL_PLANES;
@@ -86,9 +88,12 @@ int32_t cuda_conv_diagonal_run(const cuda_kernel *k, ndp_stream *s, const conv_p
     const ndp_conv c = {.stride = {p->stride[0], p->stride[1], p->stride[2]},
                         .dilation = {p->dilation[0], p->dilation[1], p->dilation[2]}};
     const geometry g = geometry_of(q, &c);
+    p->apart = q->kind == CONV_INPUT && (p->stride[1] != 1 || p->stride[2] != 1);
     const int function = take_vectors(p, q);
     if (q->kind == CONV_INPUT)
         cuda_conv_turn_around(p);
+    if (p->apart)
+        p->stride[1] = p->stride[2] = 1;
     for (int d = 0; d < 2; d++) {
         p->tile[d] = (int32_t)g.tile[d];
         p->kept[d] = (int32_t)g.kept[d];

@@ -1,182 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of 16 bits in groups of 4 or 8 channels, two axes of windows, by tensor cores: 16 channels of
+ * Convolutions of 16 bits in groups of 4, 8 or 16 channels, two axes of windows, by tensor cores: 16 channels of
  * the image and the same 16 of the result are a piece, whose weights of one tap are a matrix of 16 by 16 that is
  * zero outside of the groups on its diagonal. Most of the products are with these zeros, and are still
  * cheaper than a group's own. A block keeps the elements that a tile of windows meets in shared memory, the
- * channels of a piece side by side, in whatever order they lie in memory. */
+ * channels of a piece side by side, in whatever order they lie in memory. The gradient for an image whose windows
+ * are steps apart is a convolution of the grid with its elements these steps apart, and zeros between them. */
 #ifndef NDOCK_CUDA_CONV_DIAGONAL_CUH
 #define NDOCK_CUDA_CONV_DIAGONAL_CUH
-#include "conv/grouped.cuh"
-#include "neural/mma.cuh"
+#include "conv/diagonal_kept.cuh"
 
 enum {
-    DIAGONAL_BYTES = 2 * CONV_PIECE, /* of a pixel */
-    DIAGONAL_GROUPS = 4,             /* of 16 pixels, that a warp sums with the same weights */
-    DIAGONAL_PIXELS = 16 * DIAGONAL_GROUPS,
-    DIAGONAL_WORDS = 4 * 32 /* of the weights of a tap, as a warp's lanes hold them */
+    DIAGONAL_GROUPS = 4, /* of 16 pixels, that a warp sums with the same weights */
+    DIAGONAL_PIXELS = 16 * DIAGONAL_GROUPS
 };
 
-/* The elements of a piece that a block keeps: where pixel (row, column) lies, and a half of its channels. The
- * halves of every other four pixels change places, so that eight pixels side by side are in different banks. */
-WINDOW_FN uint32_t diagonal_at(int32_t pixel, int32_t half)
-{
-    return (uint32_t)(pixel * DIAGONAL_BYTES + ((half * 16) ^ ((pixel & 4) << 2)));
-}
-WINDOW_FN uint32_t diagonal_piece(const cuda_convolving &p, int32_t piece)
-{
-    return (uint32_t)(piece * p.kept[0] * p.kept[1] * DIAGONAL_BYTES);
-}
-
-/* A block's tile: its image, the first element of it that is kept, and the first channel. */
-typedef struct {
-    grouped_tile at;
-    int32_t y, x, channel;
-    int64_t from; /* elements to the image and the channel */
-} diagonal_place;
-
-WINDOW_FN diagonal_place diagonal_place_of(const cuda_convolving &p)
-{
-    const grouped_tile at = grouped_at(p, blockIdx.x);
-    const int32_t channel = (int32_t)blockIdx.y * p.pieces * CONV_PIECE;
-    return {at, at.h * p.stride[1] - p.before[1], at.w * p.stride[2] - p.before[2], channel,
-            at.n * p.image_stride[0] + channel * p.image_stride[1]};
-}
-
-/* From memory that has eight channels as a vector: a warp takes a row, whose elements arrive by mma_wait(). */
+/* The result of window t and channel m of a piece by its group's terms alone: where an element of another group, or
+ * a weight for a place between elements, is not finite, its product with a zero is not either. */
 template <class T>
-WINDOW_FN void diagonal_keep_beside(const cuda_convolving &p, const diagonal_place &o,
-                                    const unsigned char *kept)
-{
-    const T *from = (const T *)p.image + o.from;
-    const mma_address to = mma_address_of(kept);
-    const int32_t halves = 2 * p.pieces, bits = p.pieces, all = p.columns * halves;
-    for (int32_t row = (int32_t)threadIdx.x / 32; row < p.kept[0];
-         row += (int32_t)blockDim.x / 32) {
-        const int32_t y = o.y + row;
-        const bool in_row = (uint32_t)y < (uint32_t)p.image_extent[1];
-        for (int32_t i = (int32_t)threadIdx.x % 32; i < all; i += 32) {
-            const int32_t column = i >> bits, half = i & (halves - 1), x = o.x + column;
-            const bool has = in_row && (uint32_t)x < (uint32_t)p.image_extent[2];
-            mma_fetch(
-                to + diagonal_piece(p, half / 2) + diagonal_at(row * p.kept[1] + column, half % 2),
-                has ? from + half * 8 + y * p.image_stride[3] + x * p.image_stride[4] : from, has);
-        }
-    }
-    mma_commit();
-}
-
-/* Two channels of a pixel. */
-WINDOW_FN void diagonal_put(const cuda_convolving &p, unsigned char *kept, int32_t pair,
-                            int32_t pixel, uint32_t both)
-{
-    *(uint32_t *)(kept + diagonal_piece(p, pair / 8) + diagonal_at(pixel, pair % 8 / 4) +
-                  pair % 4 * 4) = both;
-}
-
-/* From memory that has eight pixels of a row as a vector: a warp takes such of four rows and eight pairs of
- * channels. Rows are an odd number of pixels apart, for other banks. */
-template <class T>
-WINDOW_FN void diagonal_keep_planes(const cuda_convolving &p, const diagonal_place &o,
-                                    unsigned char *kept)
-{
-    const int32_t lane = (int32_t)threadIdx.x % 32, fours = (p.kept[0] + 3) / 4;
-    const int32_t first = o.x >> 3, vectors = ((o.x + p.columns - 1) >> 3) - first + 1;
-    for (int32_t i = (int32_t)threadIdx.x / 32; i < fours * vectors * p.pieces;
-         i += (int32_t)blockDim.x / 32) {
-        const int32_t rest = i / vectors, vector = first + i - rest * vectors;
-        const int32_t piece = rest / fours, row = (rest - piece * fours) * 4 + lane / 8;
-        const int32_t pair = piece * 8 + lane % 8, y = o.y + row;
-        neural_vector<uint32_t, 4> a = {}, b = {};
-        if (row >= p.kept[0])
-            continue;
-        if ((uint32_t)y < (uint32_t)p.image_extent[1] &&
-            (uint32_t)(vector * 8) < (uint32_t)p.image_extent[2]) {
-            const T *from = (const T *)p.image + o.from + 2 * pair * p.image_stride[1] +
-                            y * p.image_stride[3] + vector * 8;
-            a = *(const neural_vector<uint32_t, 4> *)from;
-            b = *(const neural_vector<uint32_t, 4> *)(from + p.image_stride[1]);
-        }
-#pragma unroll
-        for (int k = 0; k < 8; k++) {
-            const int32_t column = vector * 8 + k - o.x;
-            const uint32_t x = a.at[k / 2], z = b.at[k / 2];
-            if ((uint32_t)column < (uint32_t)p.columns)
-                diagonal_put(p, kept, pair, row * p.kept[1] + column,
-                             k % 2 ? x >> 16 | (z & 0xffff0000u) : (x & 0xffffu) | z << 16);
-        }
-    }
-}
-
-/* From memory in any order: a warp takes two channels of a row. */
-template <class T>
-WINDOW_FN void diagonal_keep_any(const cuda_convolving &p, const diagonal_place &o,
-                                 unsigned char *kept)
-{
-    for (int32_t i = (int32_t)threadIdx.x / 32; i < p.kept[0] * p.pieces * 8;
-         i += (int32_t)blockDim.x / 32) {
-        const int32_t row = i / (p.pieces * 8), pair = i - row * p.pieces * 8, y = o.y + row;
-        const uint16_t *from = (const uint16_t *)p.image + o.from + 2 * pair * p.image_stride[1] +
-                               y * p.image_stride[3];
-        const bool in_row = (uint32_t)y < (uint32_t)p.image_extent[1];
-        for (int32_t column = (int32_t)threadIdx.x % 32; column < p.columns; column += 32) {
-            const int32_t x = o.x + column;
-            uint32_t both = 0;
-            if (in_row && (uint32_t)x < (uint32_t)p.image_extent[2])
-                both = from[x * p.image_stride[4]] |
-                       (uint32_t)from[x * p.image_stride[4] + p.image_stride[1]] << 16;
-            diagonal_put(p, kept, pair, row * p.kept[1] + column, both);
-        }
-    }
-}
-
-/* Where the weight lies that takes channel k of a piece to channel m of its result, by the first tap; INT64_MIN:
- * they are of different groups. */
-WINDOW_FN int64_t diagonal_weight_at(const cuda_convolving &p, int32_t channel, int32_t m,
-                                     int32_t k)
-{
-    const int32_t group = (int32_t)cuda_quotient((uint32_t)m, p.by_ci) * p.ci;
-    const int32_t o = channel + (p.flip ? k : m), c = (p.flip ? m : k) - group;
-    return k < group || k >= group + p.ci ? INT64_MIN
-                                          : o * p.weight_stride[0] + c * p.weight_stride[1];
-}
-
-/* Weights as [piece][tap][lane][4]: what a lane has of the left operand of a product (PTX ISA). A thread has the
- * same two channels of every other tap; flip: of the gradient for the image, whose taps are counted from the last. */
-WINDOW_FN void diagonal_weights(const cuda_convolving &p, const diagonal_place &o, uint32_t *kept)
-{
-    const int32_t taps = p.kernel[1] * p.kernel[2], word = (int32_t)threadIdx.x % DIAGONAL_WORDS;
-    const int32_t lane = word / 4, m = lane / 4 + word % 2 * 8, k = lane % 4 * 2 + word % 4 / 2 * 8;
-    const uint16_t *weight = (const uint16_t *)p.weight;
-    const int64_t first = diagonal_weight_at(p, o.channel, m, k),
-                  second = diagonal_weight_at(p, o.channel, m, k + 1);
-    const int64_t apart = CONV_PIECE * p.weight_stride[0];
-#pragma unroll 4
-    for (int32_t i = (int32_t)threadIdx.x / DIAGONAL_WORDS; i < p.pieces * taps;
-         i += CONV_THREADS / DIAGONAL_WORDS) {
-        const int32_t piece = i >= taps, tap = i - piece * taps;
-        const int32_t from = p.flip ? taps - 1 - tap : tap;
-        const int32_t row = (int32_t)cuda_quotient((uint32_t)from, p.by_kernel[2]);
-        const int64_t at = piece * apart + row * p.weight_stride[3] +
-                           (from - row * p.kernel[2]) * p.weight_stride[4];
-        const uint32_t low = first == INT64_MIN ? 0 : weight[first + at];
-        const uint32_t high = second == INT64_MIN ? 0 : weight[second + at];
-        kept[i * DIAGONAL_WORDS + word] = low | high << 16;
-    }
-}
-
-/* The result of window t and channel m of a piece by its group's terms alone: where an element of another group
- * is not finite, its product with a zero is not either. */
-template <class T>
-WINDOW_FN float diagonal_own(const cuda_convolving &p, const unsigned char *kept,
-                             const uint32_t *weights, int32_t t, int32_t m)
+WINDOW_FN float diagonal_own(const cuda_convolving &p, const diagonal_place &o,
+                             const unsigned char *kept, const uint32_t *weights, int32_t t,
+                             int32_t m)
 {
     const int32_t h = (int32_t)cuda_quotient((uint32_t)t, p.by_column), w = t - h * p.tile[1];
     const int32_t group = (int32_t)cuda_quotient((uint32_t)m, p.by_ci) * p.ci;
     float sum = 0;
     for (int32_t i = 0; i < p.kernel[1]; i++)
         for (int32_t j = 0; j < p.kernel[2]; j++, weights += DIAGONAL_WORDS) {
-            const int32_t pixel = (h * p.stride[1] + i * p.dilation[1]) * p.kept[1] +
-                                  w * p.stride[2] + j * p.dilation[2];
+            const int32_t row = h * p.stride[1] + i * p.dilation[1],
+                          column = w * p.stride[2] + j * p.dilation[2];
+            const int32_t pixel = row * p.kept[1] + column;
+            int32_t index;
+            if (p.apart && (!diagonal_index(p, 1, o.y + row, &index) ||
+                            !diagonal_index(p, 2, o.x + column, &index)))
+                continue;
             for (int32_t k = group; k < group + p.ci; k++) {
                 const T *x = (const T *)(kept + diagonal_at(pixel, k / 8)) + k % 8;
                 const T *share =
@@ -296,7 +152,7 @@ static __device__ __noinline__ void diagonal_again(const cuda_convolving &p,
         const int32_t t = first + e / 8 * 16 + (LAST ? row : column), m = LAST ? column : row;
         T *to = diagonal_result<T>(p, o, windows, t, of.channel + m);
         if (to)
-            neural_narrow(to, conv_finished<T>(p, diagonal_own<T>(p, of.kept, of.weights, t, m),
+            neural_narrow(to, conv_finished<T>(p, diagonal_own<T>(p, o, of.kept, of.weights, t, m),
                                                of.channel + m));
     }
 }

@@ -4,16 +4,26 @@
  * multipliers do. Which calls, how many parts the weight's gradient has, and the launch. */
 #include "conv/plan.h"
 
-enum {
-    FEWEST_CHANNELS = 32,
-    MOST_ROWS = 128,
-    ROUNDS = 3 /* of blocks for each processor */,
-    MORE_SPLITS = 64
-};
+enum { FEWEST_CHANNELS = 32, ROUNDS = 3 /* of blocks for each processor */, MORE_SPLITS = 64 };
 
 static int64_t rows_of(const conv_plan *q)
 {
     return q->kind == CONV_INPUT ? q->ci : q->co;
+}
+
+/* A tile is as tall as rows fill it. */
+static int is_tall(const conv_plan *q)
+{
+    const int64_t rows = rows_of(q);
+    return conv_round_up(rows, 2 * CONV_GATHER_ROWS) == conv_round_up(rows, CONV_GATHER_ROWS);
+}
+static int64_t tile_rows(const conv_plan *q)
+{
+    return is_tall(q) ? 2 * CONV_GATHER_ROWS : CONV_GATHER_ROWS;
+}
+static int64_t tile_columns(const conv_plan *q)
+{
+    return CONV_GATHER_SUMS / tile_rows(q);
 }
 
 /* Tiles of rows and columns. */
@@ -22,8 +32,8 @@ static int64_t tiles_of(const conv_plan *q)
     const ndp_view *of = q->kind == CONV_INPUT ? q->image : q->grid;
     const int64_t columns =
         q->kind == CONV_WEIGHT ? q->ci * conv_plane(q->weight) : of->shape[0] * conv_plane(of);
-    return (conv_round_up(rows_of(q), CONV_GATHER_ROWS) / CONV_GATHER_ROWS) *
-           (conv_round_up(columns, CONV_GATHER_COLUMNS) / CONV_GATHER_COLUMNS);
+    return (conv_round_up(rows_of(q), tile_rows(q)) / tile_rows(q)) *
+           (conv_round_up(columns, tile_columns(q)) / tile_columns(q));
 }
 
 /* The fewest parts that keep all processors busy to the end, or nearly. */
@@ -63,17 +73,15 @@ static int has_order(const conv_plan *q)
     const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
     if (q->kind == CONV_WEIGHT)
         return (from->stride[4] == 1 && q->grid->stride[4] == 1) || terms_are_beside(q);
-    return from->stride[4] == 1 || (from->stride[1] == 1 && spans_32_bits(from));
+    return (from->stride[4] == 1 || from->stride[1] == 1) && spans_32_bits(from);
 }
 
-/* Products of many rows are faster from windows in memory (unfolded.c), but not gradients in planes. */
 static int has_channels(const conv_plan *q)
 {
     const int64_t from = q->kind == CONV_INPUT ? q->co : q->ci, rows = rows_of(q);
     const int64_t depth = q->kind == CONV_WEIGHT ? CONV_GATHER_ROWS : CONV_GATHER_DEPTH;
     return from >= FEWEST_CHANNELS && from % depth == 0 &&
-           conv_round_up(rows, CONV_GATHER_ROWS) * 4 <= rows * 5 &&
-           (rows <= MOST_ROWS || (q->kind != CONV_FORWARD && q->grid->stride[4] == 1));
+           conv_round_up(rows, CONV_GATHER_ROWS) * 4 <= rows * 5;
 }
 
 int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
@@ -98,7 +106,7 @@ int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev
 
 uint64_t cuda_conv_gathered_scratch(const conv_plan *q)
 {
-    return (uint64_t)(q->k * conv_round_up(rows_of(q), CONV_GATHER_ROWS)) * 4;
+    return (uint64_t)(q->k * conv_round_up(rows_of(q), tile_rows(q))) * 4;
 }
 
 /* How results are written: by vectors of pixels or of channels, where memory has them whole. */
@@ -113,26 +121,30 @@ static int32_t whole_of(const ndp_view *to)
 static int function_of(const conv_plan *q)
 {
     const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
-    if (q->kind == CONV_WEIGHT)
-        return terms_are_beside(q) ? CONV_GATHER_TERMS_BESIDE : CONV_GATHER_TERMS;
-    return from->stride[4] == 1 ? CONV_GATHER_PLANES : CONV_GATHER_BESIDE;
+    const int function = q->kind == CONV_WEIGHT
+                             ? (terms_are_beside(q) ? CONV_GATHER_TERMS_BESIDE : CONV_GATHER_TERMS)
+                         : from->stride[4] == 1 ? CONV_GATHER_PLANES
+                                                : CONV_GATHER_BESIDE;
+    return function + is_tall(q);
 }
 
 int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                                cuda_convolving *p)
 {
     const ndp_view *pixels = q->kind == CONV_INPUT ? q->image : q->grid;
-    const int64_t rows = conv_round_up(p->m, CONV_GATHER_ROWS) / CONV_GATHER_ROWS;
-    const int64_t columns = conv_round_up(p->n, CONV_GATHER_COLUMNS) / CONV_GATHER_COLUMNS;
+    const int64_t M = tile_rows(q), N = tile_columns(q);
+    const int64_t rows = conv_round_up(p->m, M) / M, columns = conv_round_up(p->n, N) / N;
     int32_t status = NDP_OK;
     if (q->kind == CONV_INPUT)
         cuda_conv_turn_around(p);
     p->by_tiles[0] = cuda_divisor_of((uint32_t)pixels->shape[4]);
     p->by_tiles[1] = cuda_divisor_of((uint32_t)conv_plane(pixels));
     p->tiles_m = cuda_divisor_of((uint32_t)rows);
+    p->rows = (int32_t)(rows * M);
+    p->by_taps = q->kind == CONV_WEIGHT;
     p->whole = whole_of(q->made);
     if (q->kind != CONV_WEIGHT) {
-        const int64_t items = rows * CONV_GATHER_ROWS * (p->flip ? q->co : q->ci);
+        const int64_t items = rows * M * (p->flip ? q->co : q->ci);
         status =
             cuda_launch(k, k->function[CONV_GATHER_WEIGHTS], s,
                         (uint32_t)((items + CONV_THREADS - 1) / CONV_THREADS), CONV_THREADS, 0, p);
@@ -140,15 +152,18 @@ int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_p
     if (status != NDP_OK)
         return status;
     return cuda_launch_2d(k, k->function[function_of(q)], s, (uint32_t)columns,
-                          (uint32_t)(rows * q->splits), CONV_GATHER_THREADS, CONV_GATHER_BYTES, p);
+                          (uint32_t)(rows * q->splits), CONV_GATHER_THREADS,
+                          (uint32_t)CONV_GATHER_BYTES(M, N), p);
 }
 
 int32_t cuda_conv_gathered_make(cuda_kernel *k)
 {
-    static const char *const names[5] = {"gathered_weights", "gathered_planes", "gathered_beside",
-                                         "gathered_terms", "gathered_terms_beside"};
+    static const char *const names[] = {
+        "gathered_weights",    "gathered_planes",       "gathered_planes_tall",
+        "gathered_beside",     "gathered_beside_tall",  "gathered_terms",
+        "gathered_terms_tall", "gathered_terms_beside", "gathered_terms_beside_tall"};
     int32_t status = NDP_OK;
-    for (int i = 0; i < 5 && status == NDP_OK; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == NDP_OK; i++)
         status =
             window_function(k, "conv", NDP_F32, names[i], &k->function[CONV_GATHER_WEIGHTS + i]);
     return status;

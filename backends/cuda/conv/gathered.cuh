@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Convolutions of f32 and their gradients as products of matrices of which the right one is gathered from the
- * image as it is needed: a block sums GATHER_M channels of GATHER_N pixels, in pieces of GATHER_K terms that
+ * image as it is needed: a block sums a tile of channels and pixels, in pieces of GATHER_K terms that
  * arrive in shared memory while earlier ones are summed. A piece is channels of one tap, so that a thread finds
  * out once a tap where its pixels' elements are. */
 #ifndef NDOCK_CUDA_CONV_GATHERED_CUH
@@ -8,86 +8,95 @@
 #include "conv/conv.cuh"
 #include "neural/mma.cuh"
 
-/* Pitches of lines that are written across are four more than a multiple of 32, so that eight lines of four
- * numbers are in different banks. */
 enum {
-    GATHER_M = CONV_GATHER_ROWS,
-    GATHER_N = CONV_GATHER_COLUMNS,
     GATHER_K = CONV_GATHER_DEPTH,
     GATHER_THREADS = CONV_GATHER_THREADS,
-    GATHER_LEFT = GATHER_M + 4,
-    GATHER_RIGHT = GATHER_N + 4,
-    GATHER_STAGE = GATHER_K * (GATHER_LEFT + GATHER_RIGHT),
-    GATHER_EACH = 8,    /* rows and columns of a thread */
-    GATHER_UNROLLED = 8 /* terms, an even number */
+    GATHER_ROWS = 8, /* of a thread */
+    GATHER_COLUMNS = 12,
+    GATHER_SPAN = 8 * GATHER_COLUMNS, /* columns of a warp */
+    GATHER_UNROLLED = 8               /* terms, an even number */
 };
 
 #define WINDOW_MEMBER __device__ __forceinline__
 
+/* A block's tile of ROWS rows and as many columns as make CONV_GATHER_SUMS sums. Pitches of lines that are written
+ * across are four more than a multiple of 32, so that eight lines of four numbers are in different banks. A thread
+ * has 8 rows and 12 columns: with 8 columns, what it reads of shared memory takes as long as what it computes. */
+template <int ROWS> struct gather_tile {
+    enum {
+        M = ROWS,
+        N = CONV_GATHER_SUMS / ROWS,
+        LEFT = M + 4, /* pitches */
+        RIGHT = N + 4,
+        STAGE = GATHER_K * (LEFT + RIGHT),
+        ACROSS = N / GATHER_SPAN /* warps */
+    };
+};
+
 /* ---- products ---- */
 
-typedef float gather_sums[GATHER_EACH][GATHER_EACH];
+typedef float gather_sums[GATHER_ROWS][GATHER_COLUMNS];
 
-/* Where a thread's rows and columns are: two fours of each, 16 rows and 32 columns apart. */
-WINDOW_FN int32_t gather_row(void)
+/* Where a thread's rows and columns are: fours of each, 16 rows and 32 columns apart. */
+template <class P> WINDOW_FN int32_t gather_row(void)
 {
     const int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
-    return warp / 2 * 32 + (lane % 2 + lane / 16 * 2) * 4;
+    return warp / P::ACROSS * 32 + (lane % 2 + lane / 16 * 2) * 4;
 }
-WINDOW_FN int32_t gather_column(void)
+template <class P> WINDOW_FN int32_t gather_column(void)
 {
     const int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
-    return warp % 2 * 64 + lane / 2 % 8 * 4;
+    return warp % P::ACROSS * GATHER_SPAN + lane / 2 % 8 * 4;
 }
 
-WINDOW_FN void gather_take(const float *left, const float *right, int k, float (&a)[GATHER_EACH],
-                           float (&b)[GATHER_EACH])
+/* FOURS of a line, APART apart. */
+template <int FOURS, int APART>
+WINDOW_FN void gather_take(const float *line, float (&to)[FOURS * 4])
 {
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        float x[4], y[4];
-        neural_load<float, 4>(left + k * GATHER_LEFT + i * 16, 0, x);
-        neural_load<float, 4>(right + k * GATHER_RIGHT + i * 32, 0, y);
+    for (int i = 0; i < FOURS; i++) {
+        float x[4];
+        neural_load<float, 4>(line + i * APART, 0, x);
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            a[i * 4 + j] = x[j];
-            b[i * 4 + j] = y[j];
-        }
+        for (int j = 0; j < 4; j++)
+            to[i * 4 + j] = x[j];
     }
 }
 
 /* The terms of a piece; those of the next term are loaded while one is summed, after the last one in vain. The code
  * of a few terms stays where instructions are fetched from at once. */
-WINDOW_FN void gather_multiply(const float *stage, gather_sums &sum)
+template <class P> WINDOW_FN void gather_multiply(const float *stage, gather_sums &sum)
 {
-    const float *left = stage + gather_row(),
-                *right = stage + GATHER_K * GATHER_LEFT + gather_column();
-    float a[2][GATHER_EACH], b[2][GATHER_EACH];
-    gather_take(left, right, 0, a[0], b[0]);
+    const float *left = stage + gather_row<P>(),
+                *right = stage + GATHER_K * P::LEFT + gather_column<P>();
+    float a[2][GATHER_ROWS], b[2][GATHER_COLUMNS];
+    gather_take<GATHER_ROWS / 4, 16>(left, a[0]);
+    gather_take<GATHER_COLUMNS / 4, 32>(right, b[0]);
 #pragma unroll 1
     for (int k = 0; k < GATHER_K; k += GATHER_UNROLLED) {
 #pragma unroll
         for (int u = 0; u < GATHER_UNROLLED; u++) {
-            gather_take(left, right, u + 1, a[(u + 1) % 2], b[(u + 1) % 2]);
+            gather_take<GATHER_ROWS / 4, 16>(left + (u + 1) * P::LEFT, a[(u + 1) % 2]);
+            gather_take<GATHER_COLUMNS / 4, 32>(right + (u + 1) * P::RIGHT, b[(u + 1) % 2]);
 #pragma unroll
-            for (int i = 0; i < GATHER_EACH; i++)
+            for (int i = 0; i < GATHER_ROWS; i++)
 #pragma unroll
-                for (int j = 0; j < GATHER_EACH; j++)
+                for (int j = 0; j < GATHER_COLUMNS; j++)
                     sum[i][j] = neural_fma(a[u % 2][i], b[u % 2][j], sum[i][j]);
         }
-        left += GATHER_UNROLLED * GATHER_LEFT;
-        right += GATHER_UNROLLED * GATHER_RIGHT;
+        left += GATHER_UNROLLED * P::LEFT;
+        right += GATHER_UNROLLED * P::RIGHT;
     }
 }
 
 /* All pieces of `loader`, whose fetch(i, left, right) begins copies of piece i. */
-template <class L>
+template <class P, class L>
 WINDOW_FN void gather_all(L &loader, float *memory, int32_t pieces, gather_sums &sum)
 {
     const mma_address first = mma_address_of(memory);
     for (int32_t i = 0; i < CONV_GATHER_STAGES - 1; i++) {
         if (i < pieces)
-            loader.fetch(i, first + i * GATHER_STAGE * 4);
+            loader.fetch(i, first + i * P::STAGE * 4);
         mma_commit();
     }
     int32_t now = 0, next = CONV_GATHER_STAGES - 1;
@@ -95,9 +104,9 @@ WINDOW_FN void gather_all(L &loader, float *memory, int32_t pieces, gather_sums 
         mma_wait<CONV_GATHER_STAGES - 2>();
         __syncthreads();
         if (i + CONV_GATHER_STAGES - 1 < pieces)
-            loader.fetch(i + CONV_GATHER_STAGES - 1, first + next * GATHER_STAGE * 4);
+            loader.fetch(i + CONV_GATHER_STAGES - 1, first + next * P::STAGE * 4);
         mma_commit();
-        gather_multiply(memory + now * GATHER_STAGE, sum);
+        gather_multiply<P>(memory + now * P::STAGE, sum);
         now = now == CONV_GATHER_STAGES - 1 ? 0 : now + 1;
         next = next == CONV_GATHER_STAGES - 1 ? 0 : next + 1;
     }
@@ -135,7 +144,7 @@ WINDOW_FN bool gather_meets(const cuda_convolving &p, const gather_pixel &at, in
 WINDOW_FN void gather_weights(const cuda_convolving &p)
 {
     const int32_t channels = p.flip ? p.co : p.ci, taps = p.kernel[1] * p.kernel[2];
-    const int64_t rows = (p.m + GATHER_M - 1) / GATHER_M * GATHER_M;
+    const int64_t rows = p.rows;
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= rows * channels)
         return;
@@ -153,103 +162,88 @@ WINDOW_FN void gather_weights(const cuda_convolving &p)
 }
 
 /* Rows of the weights, by vectors. */
+template <class P>
 WINDOW_FN void gather_left(const cuda_convolving &p, int32_t piece, int32_t m0, mma_address to)
 {
-    const int64_t rows = (p.m + GATHER_M - 1) / GATHER_M * GATHER_M;
-    const int32_t k = (int32_t)threadIdx.x / 16, m = (int32_t)threadIdx.x % 16 * 4;
-    const float *from = (const float *)p.partial + ((int64_t)piece * GATHER_K + k) * rows + m0 + m;
+    enum { VECTORS = P::M / 4, LINES = GATHER_THREADS / VECTORS };
+    const int32_t k = (int32_t)threadIdx.x / VECTORS, m = (int32_t)threadIdx.x % VECTORS * 4;
+    const float *from =
+        (const float *)p.partial + ((int64_t)piece * GATHER_K + k) * p.rows + m0 + m;
 #pragma unroll
-    for (int i = 0; i < GATHER_K / 8; i++)
-        mma_fetch(to + ((k + 8 * i) * GATHER_LEFT + m) * 4, from + 8 * i * rows, true);
+    for (int i = 0; i < GATHER_K / LINES; i++)
+        mma_fetch(to + ((k + LINES * i) * P::LEFT + m) * 4, from + LINES * i * (int64_t)p.rows,
+                  true);
 }
 
-/* Pixels lie side by side: a thread has one. */
-struct gather_planes {
+/* Pixels of a tile and the channels of one tap at a time. Where a pixel's elements are by a tap is in shared memory
+ * before the tap's first piece; -1: it has none. BESIDE: channels lie side by side, and eight threads have one
+ * pixel's; or pixels do, and a warp has some channels of each. */
+template <class P, bool BESIDE> struct gather_pixels {
     const cuda_convolving &p;
-    int32_t m0, tap, channel;
-    gather_pixel at;
-    const float *from;
-    bool here, inside;
-
-    WINDOW_MEMBER gather_planes(const cuda_convolving &params, int32_t m, int32_t n0, float *)
-        : p(params), m0(m), tap(-1), channel(0)
-    {
-        const int32_t n = n0 + (int32_t)threadIdx.x;
-        here = n < p.n;
-        at = gather_pixel_of(p, here ? n : 0);
-        begin();
-    }
-    WINDOW_MEMBER void begin()
-    {
-        int64_t offset;
-        tap++;
-        channel = 0;
-        inside = gather_meets(p, at, tap, &offset) && here;
-        from = (const float *)p.image + (inside ? offset : 0);
-    }
-    WINDOW_MEMBER void fetch(int32_t piece, mma_address to)
-    {
-        const int32_t channels = p.flip ? p.co : p.ci;
-        gather_left(p, piece, m0, to);
-        to += (GATHER_K * GATHER_LEFT + threadIdx.x) * 4;
-        if (channel == channels)
-            begin();
-        const float *x = from + channel * p.image_stride[1];
-#pragma unroll
-        for (int k = 0; k < GATHER_K; k++, x += p.image_stride[1])
-            mma_fetch_word(to + k * GATHER_RIGHT * 4, x, inside);
-        channel += GATHER_K;
-    }
-};
-
-/* Channels lie side by side: eight threads have one pixel's, of every sixteenth pixel. Where its elements are by
- * a tap is in shared memory before the tap's first piece; -1: it has none. */
-struct gather_beside {
-    enum { APART = GATHER_THREADS / 8 };
-    const cuda_convolving &p;
-    int32_t m0, tap, channel;
-    gather_pixel at;
-    bool here;
+    int32_t m0, n0, tap, channel;
     int32_t *table;
 
-    WINDOW_MEMBER gather_beside(const cuda_convolving &params, int32_t m, int32_t n0, float *memory)
-        : p(params), m0(m), tap(0), channel(0)
+    WINDOW_MEMBER gather_pixels(const cuda_convolving &params, int32_t m, int32_t n, float *memory)
+        : p(params), m0(m), n0(n), tap(0), channel(0)
     {
-        const int32_t n = n0 + (int32_t)threadIdx.x;
-        here = n < p.n;
-        at = gather_pixel_of(p, here ? n : 0);
-        table = (int32_t *)(memory + CONV_GATHER_STAGES * GATHER_STAGE);
+        table = (int32_t *)(memory + CONV_GATHER_STAGES * P::STAGE);
         write(0);
         __syncthreads();
     }
     WINDOW_MEMBER void write(int32_t t)
     {
-        int64_t offset;
-        const bool inside = gather_meets(p, at, t, &offset) && here;
-        table[t % 2 * GATHER_N + threadIdx.x] = inside ? (int32_t)offset : -1;
+        for (int32_t i = (int32_t)threadIdx.x; i < P::N; i += GATHER_THREADS) {
+            int64_t offset;
+            const bool here = n0 + i < p.n;
+            const bool inside = gather_meets(p, gather_pixel_of(p, here ? n0 + i : 0), t, &offset);
+            table[t % 2 * P::N + i] = inside && here ? (int32_t)offset : -1;
+        }
+    }
+    WINDOW_MEMBER void fetch_beside(const int32_t *place, mma_address to)
+    {
+        enum { APART = GATHER_THREADS / 8 };
+        const int32_t k = (int32_t)threadIdx.x % 8, first = (int32_t)threadIdx.x / 8;
+        const float *x = (const float *)p.image + channel + k;
+        to += (k * P::RIGHT + first) * 4;
+#pragma unroll
+        for (int i = 0; i < P::N / APART; i++) {
+            const int32_t offset = place[first + i * APART];
+#pragma unroll
+            for (int j = 0; j < GATHER_K / 8; j++)
+                mma_fetch_word(to + (j * 8 * P::RIGHT + i * APART) * 4,
+                               x + (offset < 0 ? 0 : offset) + j * 8, offset >= 0);
+        }
+    }
+    WINDOW_MEMBER void fetch_planes(const int32_t *place, mma_address to)
+    {
+        enum { EACH = GATHER_K / (GATHER_THREADS / 32) };
+        const int32_t lane = (int32_t)threadIdx.x % 32, k = (int32_t)threadIdx.x / 32 * EACH;
+        const float *x = (const float *)p.image + (channel + k) * p.image_stride[1];
+        to += (k * P::RIGHT + lane) * 4;
+#pragma unroll
+        for (int i = 0; i < P::N / 32; i++) {
+            const int32_t offset = place[lane + i * 32];
+            const float *from = x + (offset < 0 ? 0 : offset);
+#pragma unroll
+            for (int j = 0; j < EACH; j++, from += p.image_stride[1])
+                mma_fetch_word(to + (j * P::RIGHT + i * 32) * 4, from, offset >= 0);
+        }
     }
     WINDOW_MEMBER void fetch(int32_t piece, mma_address to)
     {
-        const int32_t channels = p.flip ? p.co : p.ci, k = (int32_t)threadIdx.x % 8;
-        gather_left(p, piece, m0, to);
+        const int32_t channels = p.flip ? p.co : p.ci;
+        gather_left<P>(p, piece, m0, to);
         if (channel == channels) {
             channel = 0;
             tap++;
         }
         if (channel == 0 && tap + 1 < p.kernel[1] * p.kernel[2])
             write(tap + 1);
-        const int32_t first = (int32_t)threadIdx.x / 8;
-        const int32_t *place = table + tap % 2 * GATHER_N + first;
-        to += (GATHER_K * GATHER_LEFT + k * GATHER_RIGHT + first) * 4;
-        const float *x = (const float *)p.image + channel + k;
-#pragma unroll
-        for (int i = 0; i < GATHER_N / APART; i++) {
-            const int32_t offset = place[i * APART];
-#pragma unroll
-            for (int j = 0; j < GATHER_K / 8; j++)
-                mma_fetch_word(to + (j * 8 * GATHER_RIGHT + i * APART) * 4,
-                               x + (offset < 0 ? 0 : offset) + j * 8, offset >= 0);
-        }
+        const int32_t *place = table + tap % 2 * P::N;
+        if (BESIDE)
+            fetch_beside(place, to + GATHER_K * P::LEFT * 4);
+        else
+            fetch_planes(place, to + GATHER_K * P::LEFT * 4);
         channel += GATHER_K;
     }
 };
@@ -293,18 +287,18 @@ WINDOW_FN void gather_save(const cuda_convolving &p, int32_t m, int32_t n, float
     }
 }
 
-template <class L> WINDOW_FN void gathered_windows(const cuda_convolving &p)
+template <class P, bool BESIDE> WINDOW_FN void gathered_windows(const cuda_convolving &p)
 {
     CONV_SHARED(memory);
-    const int32_t m0 = (int32_t)blockIdx.y * GATHER_M, n0 = (int32_t)blockIdx.x * GATHER_N;
+    const int32_t m0 = (int32_t)blockIdx.y * P::M, n0 = (int32_t)blockIdx.x * P::N;
     gather_sums sum = {};
-    L loader(p, m0, n0, (float *)memory);
-    gather_all(loader, (float *)memory, (int32_t)(p.k / GATHER_K), sum);
-    const int32_t m = m0 + gather_row(), n = n0 + gather_column();
+    gather_pixels<P, BESIDE> loader(p, m0, n0, (float *)memory);
+    gather_all<P>(loader, (float *)memory, (int32_t)(p.k / GATHER_K), sum);
+    const int32_t m = m0 + gather_row<P>(), n = n0 + gather_column<P>();
 #pragma unroll
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < GATHER_ROWS / 4; i++)
 #pragma unroll
-        for (int j = 0; j < 2; j++) {
+        for (int j = 0; j < GATHER_COLUMNS / 4; j++) {
             float x[4][4];
 #pragma unroll
             for (int a = 0; a < 4; a++)
@@ -312,139 +306,6 @@ template <class L> WINDOW_FN void gathered_windows(const cuda_convolving &p)
                 for (int b = 0; b < 4; b++)
                     x[a][b] = sum[i * 4 + a][j * 4 + b];
             gather_save(p, m + i * 16, n + j * 32, x);
-        }
-}
-
-/* ---- the gradient for the weight ---- */
-
-/* Terms are pixels of the grid, of which eight threads have eight; columns are taps of GATHER_M channels of the
- * image, two of them in a block. */
-struct gather_terms {
-    enum { APART = GATHER_THREADS / 8, EACH = GATHER_M / APART };
-    const cuda_convolving &p;
-    int32_t m, term, end;
-    const float *grid, *image;
-    int32_t tap[2], channel[2];
-
-    WINDOW_MEMBER gather_terms(const cuda_convolving &params, int32_t m0, int32_t n0, int32_t begin,
-                               int32_t to)
-        : p(params), m(m0 + (int32_t)threadIdx.x / 8), term(begin + (int32_t)threadIdx.x % 8),
-          end(to)
-    {
-        grid = (const float *)p.grid + m * p.grid_stride[1];
-        image = (const float *)p.image;
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            tap[h] = (int32_t)cuda_quotient((uint32_t)(n0 + h * GATHER_M), p.by_ci);
-            channel[h] = n0 + h * GATHER_M - tap[h] * p.ci + (int32_t)threadIdx.x / 8;
-        }
-    }
-    WINDOW_MEMBER void fetch(int32_t piece, mma_address to)
-    {
-        const int32_t first = (int32_t)threadIdx.x / 8, k = (int32_t)threadIdx.x % 8;
-#pragma unroll
-        for (int j = 0; j < GATHER_K / 8; j++) {
-            const int32_t t = term + piece * GATHER_K + j * 8;
-            const gather_pixel at = gather_pixel_of(p, t < end ? t : 0);
-            const float *y =
-                grid + at.n * p.grid_stride[0] + at.h * p.grid_stride[3] + at.w * p.grid_stride[4];
-            mma_address left = to + ((k + 8 * j) * GATHER_LEFT + first) * 4;
-#pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                const bool there = t < end && m + i * APART < p.m;
-                mma_fetch_word(left + i * APART * 4,
-                               there ? y + i * APART * p.grid_stride[1] : image, there);
-            }
-            mma_address right =
-                to + (GATHER_K * GATHER_LEFT + (k + 8 * j) * GATHER_RIGHT + first) * 4;
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                int64_t offset;
-                const bool inside = gather_meets(p, at, tap[h], &offset) && t < end &&
-                                    tap[h] < p.kernel[1] * p.kernel[2];
-                const float *x = image + (inside ? offset + channel[h] * p.image_stride[1] : 0);
-#pragma unroll
-                for (int i = 0; i < EACH; i++, x += inside ? APART * p.image_stride[1] : 0)
-                    mma_fetch_word(right + (h * GATHER_M + i * APART) * 4, x, inside);
-            }
-        }
-    }
-};
-
-/* As gather_terms where channels lie side by side, in vectors of four: sixteen threads have the channels of a
- * pixel, of every eighth pixel. */
-struct gather_terms_beside {
-    enum { APART = GATHER_THREADS / 16 };
-    const cuda_convolving &p;
-    int32_t term, end;
-    const float *grid, *image;
-    int32_t tap[2];
-    bool rows;
-
-    WINDOW_MEMBER gather_terms_beside(const cuda_convolving &params, int32_t m0, int32_t n0,
-                                      int32_t begin, int32_t to)
-        : p(params), term(begin + (int32_t)threadIdx.x / 16), end(to)
-    {
-        const int32_t four = (int32_t)threadIdx.x % 16 * 4;
-        grid = (const float *)p.grid + m0 + four;
-        image = (const float *)p.image + four;
-        rows = m0 + four < p.m;
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-            tap[h] = (int32_t)cuda_quotient((uint32_t)(n0 + h * GATHER_M), p.by_ci);
-        channel = n0 - tap[0] * p.ci;
-        next = n0 + GATHER_M - tap[1] * p.ci;
-    }
-    WINDOW_MEMBER void fetch(int32_t piece, mma_address to)
-    {
-        const int32_t k = (int32_t)threadIdx.x / 16, four = (int32_t)threadIdx.x % 16 * 4;
-#pragma unroll
-        for (int j = 0; j < GATHER_K / APART; j++) {
-            const int32_t t = term + piece * GATHER_K + j * APART;
-            const gather_pixel at = gather_pixel_of(p, t < end ? t : 0);
-            const bool there = t < end && rows;
-            mma_fetch(to + ((k + APART * j) * GATHER_LEFT + four) * 4,
-                      there ? grid + at.n * p.grid_stride[0] + at.h * p.grid_stride[3] +
-                                  at.w * p.grid_stride[4]
-                            : image,
-                      there);
-            const mma_address right =
-                to + (GATHER_K * GATHER_LEFT + (k + APART * j) * GATHER_RIGHT + four) * 4;
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                int64_t offset;
-                const bool inside = gather_meets(p, at, tap[h], &offset) && t < end &&
-                                    tap[h] < p.kernel[1] * p.kernel[2];
-                mma_fetch(right + h * GATHER_M * 4,
-                          image + (inside ? offset + (h ? next : channel) : 0), inside);
-            }
-        }
-    }
-    int32_t channel, next; /* the first of either tap */
-};
-
-/* blockIdx.y counts splits of the terms, and tiles of rows in each. */
-template <class L> WINDOW_FN void gathered_gradient(const cuda_convolving &p)
-{
-    CONV_SHARED(memory);
-    const int32_t split = (int32_t)cuda_quotient(blockIdx.y, p.tiles_m);
-    const int32_t m0 = (int32_t)(blockIdx.y - (uint32_t)split * p.tiles_m.value) * GATHER_M;
-    const int32_t n0 = (int32_t)blockIdx.x * GATHER_N, taps = p.kernel[1] * p.kernel[2];
-    const int32_t begin = (int32_t)(split * p.part);
-    const int32_t end = (int32_t)(begin + p.part < p.k ? begin + p.part : p.k);
-    gather_sums sum = {};
-    L loader(p, m0, n0, begin, end);
-    gather_all(loader, (float *)memory, (end - begin + GATHER_K - 1) / GATHER_K, sum);
-    float *to = (float *)p.partial + split * p.m * p.n;
-#pragma unroll
-    for (int i = 0; i < GATHER_EACH; i++)
-#pragma unroll
-        for (int j = 0; j < GATHER_EACH; j++) {
-            const int32_t m = m0 + gather_row() + i / 4 * 16 + i % 4;
-            const int32_t n = n0 + gather_column() + j / 4 * 32 + j % 4;
-            const int32_t tap = (int32_t)cuda_quotient((uint32_t)n, p.by_ci);
-            if (m < p.m && n < p.n)
-                to[m * p.n + (n - tap * p.ci) * taps + tap] = sum[i][j];
         }
 }
 

@@ -33,11 +33,14 @@ enum {
     CONV_DIAGONAL_LAST,
     CONV_DIAGONAL_PLANES,
     CONV_GATHER_WEIGHTS,
-    CONV_GATHER_PLANES,
-    CONV_GATHER_BESIDE,
-    CONV_GATHER_TERMS,
-    CONV_GATHER_TERMS_BESIDE
+    CONV_GATHER_PLANES, /* these and the next: two each, of wide and of tall tiles */
+    CONV_GATHER_BESIDE = CONV_GATHER_PLANES + 2,
+    CONV_GATHER_TERMS = CONV_GATHER_BESIDE + 2,
+    CONV_GATHER_TERMS_BESIDE = CONV_GATHER_TERMS + 2,
+    CONV_FUNCTIONS = CONV_GATHER_TERMS_BESIDE + 2
 };
+_Static_assert((int)CONV_FUNCTIONS <= (int)CUDA_FUNCTIONS,
+               "a kernel has room for a convolution's functions");
 
 /* A call: its operands, and what the product that it is has of rows and terms. */
 typedef struct {

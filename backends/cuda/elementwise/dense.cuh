@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Elementwise kernels by vectors: dense operands, or rows of vectors. */
+#ifndef NDOCK_CUDA_ELEMENTWISE_DENSE_CUH
+#define NDOCK_CUDA_ELEMENTWISE_DENSE_CUH
+#include "elementwise/vector.cuh"
+#include "walk/earlier.cuh"
+#include "walk/lines.cuh"
+#include "walk/walk.cuh"
+
+struct ew_offsets {
+    int64_t out, in[EW_INPUTS];
+};
+
+/* Adds where index `rest` of the dimensions from d on lies. */
+template <int INPUTS>
+static __device__ __forceinline__ void add_outer(const ew_params &p, int d, uint32_t rest,
+                                                 ew_offsets &at)
+{
+    cuda_walk_from<1>(p.walk.extent, d, p.walk.ndim, rest, [&](int dim, uint32_t x) {
+        at.out += x * p.stride[0][dim];
+#pragma unroll
+        for (int i = 0; i < INPUTS; i++)
+            at.in[i] += x * p.stride[i + 1][dim];
+    });
+}
+
+/* Where a vector's element 0 is in each operand; its elements low to high - 1 exist. */
+struct ew_place {
+    ew_offsets at;
+    int32_t low, high;
+    bool inner; /* as many elements lie before and behind them, at least */
+};
+
+static __device__ __forceinline__ ew_place place_dense(const ew_params &p, int n, uint64_t vector)
+{
+    uint64_t at = vector * n;
+    int64_t i = (int64_t)at;
+    ew_place place = {{i, {i, i, i}}, 0, 0, at >= n && at + 2 * n <= p.n};
+    place.high = at + n <= p.n ? n : at < p.n ? (int32_t)(p.n - at) : 0;
+    return place;
+}
+
+/* Vectors of a row begin where the output is aligned: the first may lack its first elements. */
+template <class OP, int N>
+static __device__ __forceinline__ ew_place place_of_row(const ew_params &p, uint32_t vector)
+{
+    ew_place place = {};
+    uint32_t row = cuda_quotient(vector, p.columns);
+    if (vector >= p.n)
+        return place;
+    add_outer<OP::inputs>(p, 1, row, place.at);
+    uint64_t begin = p.out / sizeof(typename OP::out) + (uint64_t)place.at.out;
+    int32_t first = (int32_t)((vector - row * p.columns.value) * N) - (int32_t)(begin % N);
+    int32_t left = (int32_t)p.walk.extent[0].value - first;
+    place.low = first < 0 ? -first : 0;
+    place.high = left < N ? left : N;
+    place.inner = first >= N && left >= 2 * N;
+    place.at.out += first;
+#pragma unroll
+    for (int i = 0; i < OP::inputs; i++)
+        place.at.in[i] += first * p.stride[i + 1][0];
+    return place;
+}
+
+template <class T, int N>
+static __device__ __forceinline__ ew_packed<T, N> load(const ew_params &p, int input,
+                                                       const ew_place &place)
+{
+    const T *at = (const T *)p.in[input].at + place.at.in[input];
+    if (p.scalars >> input & 1)
+        return pack<T, N>(splat<T, N>(scalar_of<T>(p.in[input])));
+    if ((p.vectors >> input & 1) && place.high - place.low == N)
+        return *(const ew_packed<T, N> *)at;
+    if (p.splats >> input & 1)
+        return pack<T, N>(splat<T, N>(*at));
+    return load_row<T, N>(at, p.walk.ndim ? p.stride[input + 1][0] : 1, place.low, place.high,
+                          place.inner);
+}
+
+template <class OP>
+static __device__ __forceinline__ void one_vector(const ew_params &p, const ew_place &place)
+{
+    const int N = EW_N;
+    ew_packed<typename OP::in1, N> a;
+    ew_packed<typename OP::in2, N> b = {};
+    ew_packed<typename OP::in3, N> c = {};
+    if (place.low >= place.high)
+        return;
+    a = load<typename OP::in1, N>(p, 0, place);
+    if (OP::inputs > 1)
+        b = load<typename OP::in2, N>(p, 1, place);
+    if (OP::inputs > 2)
+        c = load<typename OP::in3, N>(p, 2, place);
+    operands<OP, N> x = {unpack<typename OP::in1, N>(a), unpack<typename OP::in2, N>(b),
+                         unpack<typename OP::in3, N>(c)};
+    typename OP::out *out = (typename OP::out *)p.out + place.at.out;
+    cuda_vector<typename OP::out, N> r = apply<OP, N, OP::copies>(x);
+    if (place.high - place.low == N)
+        store_vector<typename OP::out, N>(out, r);
+    else
+        store_elements<typename OP::out, N>(out, r, place.low, place.high);
+}
+
+template <class T, int N>
+static __device__ __forceinline__ ew_packed<T, N> load_whole(const ew_params &p, int input,
+                                                             uint64_t at)
+{
+    if (p.scalars >> input & 1)
+        return pack<T, N>(splat<T, N>(scalar_of<T>(p.in[input])));
+    return *(const ew_packed<T, N> *)((const T *)p.in[input].at + at);
+}
+
+/* Dense operands, all of whose vectors are whole: several are on their way while a long formula is
+ * computed, and there is little to do beside it. */
+template <class OP>
+static __device__ __forceinline__ void many_vectors(const ew_params &p, uint64_t first)
+{
+    const int N = EW_N, MANY = OP::many;
+    ew_packed<typename OP::in1, N> a[MANY];
+    ew_packed<typename OP::in2, N> b[MANY] = {};
+#pragma unroll
+    for (int j = 0; j < MANY; j++) {
+        a[j] = load_whole<typename OP::in1, N>(p, 0, (first + j * EW_THREADS) * N);
+        if (OP::inputs > 1)
+            b[j] = load_whole<typename OP::in2, N>(p, 1, (first + j * EW_THREADS) * N);
+    }
+#pragma unroll
+    for (int j = 0; j < MANY; j++) {
+        operands<OP, N> x = {unpack<typename OP::in1, N>(a[j]), unpack<typename OP::in2, N>(b[j])};
+        store_vector<typename OP::out, N>((typename OP::out *)p.out + (first + j * EW_THREADS) * N,
+                                          apply<OP, N, OP::copies>(x));
+    }
+}
+
+/* The work of one thread of a block, if each thread took one vector. */
+template <class OP>
+static __device__ __forceinline__ void vector_of_block(const ew_params &p, uint64_t block)
+{
+    const int N = EW_N;
+    one_vector<OP>(p, p.walk.ndim
+                          ? place_of_row<OP, N>(p, (uint32_t)block * EW_THREADS + threadIdx.x)
+                          : place_dense(p, N, block * EW_THREADS + threadIdx.x));
+}
+
+template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)
+{
+    const int MANY = OP::many;
+    if constexpr (MANY == 1) {
+        vector_of_block<OP>(p, blockIdx.x);
+    } else {
+        uint32_t steps = p.many ? MANY : 1;
+        uint64_t block = (uint64_t)blockIdx.x * steps;
+        if (p.many && (block + MANY) * (EW_THREADS * EW_N) <= p.n) {
+            many_vectors<OP>(p, block * EW_THREADS + threadIdx.x);
+            return;
+        }
+#pragma unroll 1
+        for (uint32_t step = 0; step < steps; step++)
+            vector_of_block<OP>(p, block + step);
+    }
+}
+
+/* ---- small: dense operands that one round of threads covers. What such a kernel costs is mostly how
+ * long it takes to begin and end, so its code and its parameters are short, and in graphs it begins
+ * while the kernel before it ends. ---- */
+
+template <class T, int N>
+static __device__ __forceinline__ cuda_vector<T, N> small_input(const ew_small &p, int input,
+                                                                uint32_t at)
+{
+    if (p.scalars >> input & 1)
+        return splat<T, N>(scalar_of<T>(p.in[input]));
+    return unpack<T, N>(*(const ew_packed<T, N> *)((const T *)p.in[input].at + at));
+}
+
+template <class OP, int N>
+static __device__ __forceinline__ void small_vector(const ew_small &p, uint32_t at)
+{
+    operands<OP, N> x = {};
+    x.a = small_input<typename OP::in1, N>(p, 0, at);
+    if (OP::inputs > 1)
+        x.b = small_input<typename OP::in2, N>(p, 1, at);
+    if (OP::inputs > 2)
+        x.c = small_input<typename OP::in3, N>(p, 2, at);
+    cuda_vector<typename OP::out, N> r = apply<OP, N, N>(x);
+    *(ew_packed<typename OP::out, N> *)((typename OP::out *)p.out + at) =
+        pack<typename OP::out, N>(r);
+}
+
+template <class OP> static __device__ __forceinline__ void small(const ew_small &p)
+{
+    const int N = EW_N;
+    uint32_t at = (blockIdx.x * EW_THREADS + threadIdx.x) * N;
+    cuda_after_earlier();
+    if (at + N <= p.n) {
+        small_vector<OP, N>(p, at);
+        return;
+    }
+#pragma unroll 1
+    for (; at < p.n; at++)
+        small_vector<OP, 1>(p, at);
+}
+
+#endif
