@@ -514,11 +514,9 @@ static void results(void)
     SAYS(all, "so are larger ones where a block has no room for them");
     snprintf(all, sizeof all, "computed: %d\n", FEW);
     ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_LARGE=1", "TEST_KIND=svd",
-                "NDOCK_CUDA_SVD_CLUSTER=0", "STUB_CUDA_SHARED=26624"),
+                "STUB_CUDA_SHARED=26624"),
         NO_NVML);
     SAYS(all, "singular vectors are, where a block has room for the matrix alone");
-    ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "TEST_LARGE=1", "TEST_KIND=svd"), NO_NVML);
-    SAYS(all, "singular vectors are, by the blocks of a cluster");
 }
 
 int main(int argc, char **argv)

@@ -232,8 +232,8 @@ template <class T> LIN_FN void lin_cluster_left_vectors(lin_cluster_svd<T> &s)
 
 /* Rows of a result (.., n): of column j those of the block's column order[j]; NULL: NaN. */
 template <class T>
-LIN_FN void lin_cluster_store(const lin_side &to, int64_t item, lin_share rows, int n,
-                              const T *from, const int *order, bool conj)
+LIN_FN void lin_cluster_store(const lin_side &to, int64_t item, lin_share rows, int n, const T *from,
+                              const int *order, bool conj)
 {
     T *at = lin_item<T>(to, item);
     lin_block_each(to, rows.count, n, [&](int i, int j) {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger
- * ones in single precision are svd_double.c's. In double precision the blocks of a cluster have few
- * matrices, and larger ones, that fit into their shared memories (cluster_svd.cuh), and a block has
- * those of up to LIN_BLOCK_ROWS rows that fit into its own (block_svd.cuh). Others are decomposed by
- * their polar factor (gesvdp), which is fastest but moves the values of some that are nearly
- * singular, and says so; these, and smaller ones, by their bidiagonal form (gesvd): rotations
- * (gesvdj) leave vectors that are orthogonal to 45 units only at 65 rows. */
+ * ones in single precision are svd_double.c's. In double precision a block's shared memory has those
+ * of up to LIN_BLOCK_ROWS rows that fit (block_svd.cuh); others are decomposed by their polar factor (gesvdp), which is fastest but moves the values of some that are nearly singular,
+ * and says so; these, and smaller ones, by their bidiagonal form (gesvd): rotations (gesvdj) leave
+ * vectors that are orthogonal to 45 units only at 65 rows. */
 #include "linalg/svd.h"
 
 /* Of double precision, the kernel of a matrix by the blocks of a cluster, if there is one. */
