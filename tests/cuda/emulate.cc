@@ -4,20 +4,17 @@
 #include <stdlib.h>
 #include "tests/cuda/emulate.h"
 
-enum { BLOCK_THREADS = 1024, MOST_THREADS = EMULATED_CLUSTER * BLOCK_THREADS, STACK = 128 << 10 };
-enum { GOES_ON, WAITS_FOR_BLOCK, WAITS_FOR_CLUSTER };
+enum { MOST_THREADS = 1024, STACK = 128 << 10, SHARED = 227 << 10 };
 
 struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
-alignas(32) char emulated_shared[EMULATED_CLUSTER * EMULATED_SHARED];
+alignas(32) char emulated_shared[SHARED];
 
 static struct fibre scheduler, fibres[MOST_THREADS];
-static char *stacks[MOST_THREADS];
-static bool ended[MOST_THREADS];
-static int waits[MOST_THREADS]; /* GOES_ON ... */
+static char *stacks;
+static bool ended[MOST_THREADS], waits[MOST_THREADS];
 static unsigned turn_of[MOST_THREADS]; /* which place of an exchange is next */
 static double places[MOST_THREADS][2];
-static int now, block_threads;
-static unsigned first_block;
+static int now;
 static void (*running)(const void *);
 static const void *running_params;
 
@@ -28,25 +25,14 @@ void emulated_barrier(void)
 
 void emulated_block_barrier(void)
 {
-    waits[now] = WAITS_FOR_BLOCK;
+    waits[now] = true;
     emulated_barrier();
-}
-
-void emulated_cluster_barrier(void)
-{
-    waits[now] = WAITS_FOR_CLUSTER;
-    emulated_barrier();
-}
-
-char *emulated_room(void)
-{
-    return emulated_shared + (size_t)(now / block_threads) * EMULATED_SHARED;
 }
 
 /* All lanes of a warp have had as many exchanges as this one. */
 void *emulated_exchange(unsigned thread)
 {
-    return &places[now / block_threads * block_threads + (int)thread][turn_of[now] % 2];
+    return &places[thread][turn_of[now] % 2];
 }
 
 void emulated_next_exchange(void)
@@ -67,19 +53,18 @@ static void begin(void)
 static void resume(int i)
 {
     now = i;
-    emulated_thread = {(unsigned)(i % block_threads), 0, 0};
-    emulated_block.x = first_block + (unsigned)(i / block_threads);
+    emulated_thread = {(unsigned)i, 0, 0};
     fibre_switch(&scheduler, &fibres[i]);
 }
 
-/* Threads [first, end) go on from a barrier when all of them that have not ended are there. */
-static void release(int first, int end, int barrier)
+/* Threads go on from a barrier of the block when all that have not ended are there. */
+static void release(int threads)
 {
-    for (int i = first; i < end; i++)
-        if (!ended[i] && waits[i] != barrier)
+    for (int i = 0; i < threads; i++)
+        if (!ended[i] && !waits[i])
             return;
-    for (int i = first; i < end; i++)
-        waits[i] = GOES_ON;
+    for (int i = 0; i < threads; i++)
+        waits[i] = false;
 }
 
 /* Whether all threads of each warp are at a barrier, or all have ended; *left: how many have not.
@@ -95,20 +80,14 @@ static bool agree(int threads, int *left)
     return same;
 }
 
-/* The threads of a block, or of all blocks of a cluster. */
-static int run_blocks(int threads)
+static int run_block(int threads)
 {
     int left = threads;
     for (int i = 0; i < threads; i++) {
-        ended[i] = false;
-        waits[i] = GOES_ON;
+        ended[i] = waits[i] = false;
         turn_of[i] = 0;
-        if (!stacks[i])
-            stacks[i] = (char *)malloc(STACK);
-        if (!stacks[i])
-            return -1;
         if (!fibres[i].made)
-            fibre_make(&fibres[i], stacks[i], STACK, begin);
+            fibre_make(&fibres[i], stacks + (size_t)i * STACK, STACK, begin);
     }
     for (int turn = 0; left > 0; turn++) {
         for (int k = 0; k < threads; k++) {
@@ -116,9 +95,7 @@ static int run_blocks(int threads)
             if (!ended[i] && !waits[i])
                 resume(i);
         }
-        for (int first = 0; first < threads; first += block_threads)
-            release(first, first + block_threads, WAITS_FOR_BLOCK);
-        release(0, threads, WAITS_FOR_CLUSTER);
+        release(threads);
         if (!agree(threads, &left)) {
             for (int i = 0; i < threads; i++) /* those in the middle of it begin anew */
                 fibres[i].made = ended[i];
@@ -128,27 +105,22 @@ static int run_blocks(int threads)
     return 0;
 }
 
-int emulated_launch_clusters(void (*kernel)(const void *), const void *params,
-                             struct emulated_place blocks, unsigned threads, unsigned cluster)
+int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
+                    unsigned threads)
 {
-    if (threads > BLOCK_THREADS || cluster > EMULATED_CLUSTER || blocks.x % cluster != 0)
+    if (!stacks)
+        stacks = (char *)malloc((size_t)MOST_THREADS * STACK);
+    if (!stacks || threads > MOST_THREADS)
         return -1;
     running = kernel;
     running_params = params;
     emulated_threads = {threads, 1, 1};
     emulated_blocks = blocks;
-    block_threads = (int)threads;
     int result = 0;
     for (unsigned y = 0; y < blocks.y && result == 0; y++)
-        for (first_block = 0; first_block < blocks.x && result == 0; first_block += cluster) {
-            emulated_block = {first_block, y, 0};
-            result = run_blocks((int)(threads * cluster));
+        for (unsigned x = 0; x < blocks.x && result == 0; x++) {
+            emulated_block = {x, y, 0};
+            result = run_block((int)threads);
         }
     return result;
-}
-
-int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
-                    unsigned threads)
-{
-    return emulated_launch_clusters(kernel, params, blocks, threads, 1);
 }

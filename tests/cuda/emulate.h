@@ -15,12 +15,6 @@ extern char emulated_shared[];
  * not meet at the same barriers. */
 int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
                     unsigned threads);
-/* The same for so many blocks at a time, a cluster, which has a part of emulated_shared each. */
-int emulated_launch_clusters(void (*kernel)(const void *), const void *params,
-                             struct emulated_place blocks, unsigned threads, unsigned cluster);
-enum { EMULATED_SHARED = 227 << 10, EMULATED_CLUSTER = 8 }; /* bytes of a block; most blocks */
-char *emulated_room(void);                                  /* of the block whose turn it is */
-void emulated_cluster_barrier(void);
 void emulated_barrier(void);       /* of a warp */
 void emulated_block_barrier(void); /* of all threads that have not ended */
 /* Room for what a thread shows the others of its warp: two places, used by turns, so that it may go
@@ -39,18 +33,9 @@ void emulated_next_exchange(void);
 #define blockIdx emulated_block
 #define blockDim emulated_threads
 #define gridDim emulated_blocks
-#define __cluster_dims__(...)
-#define LIN_SHARED(name) char *const name = emulated_room()
-#define lin_cluster_sync emulated_cluster_barrier
+#define LIN_SHARED(name) char *const name = emulated_shared
 #define __syncthreads emulated_block_barrier
 #define __syncwarp emulated_barrier
-
-/* The same place in the shared memory of another block of the cluster. */
-template <class X> static inline X *lin_there(X *here, int rank)
-{
-    char *const other = emulated_shared + (long)rank * EMULATED_SHARED;
-    return (X *)(other + ((char *)here - emulated_room()));
-}
 
 template <class T> static inline T emulated_shuffle(T x, unsigned lane)
 {

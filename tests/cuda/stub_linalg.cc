@@ -11,7 +11,6 @@
 #include "linalg/block_qr.cuh"
 #include "linalg/block_solve.cuh"
 #include "linalg/block_svd.cuh"
-#include "linalg/cluster_svd.cuh"
 #include "linalg/eigh_rows.cuh"
 #include "linalg/large.h"
 #include "linalg/solve_columns.cuh"
@@ -69,7 +68,6 @@ struct kernel {
     KERNEL(lin_block_solve, lin_small, dtype)           \
     KERNEL(lin_block_triangular, lin_small, dtype)      \
     KERNEL(lin_block_svd, lin_small, dtype)             \
-    KERNEL(lin_cluster_svd, lin_small, dtype)           \
     KERNEL(lin_block_cholesky_half, lin_small, dtype)   \
     KERNEL(lin_block_lu_half, lin_small, dtype)         \
     KERNEL(lin_block_solve_half, lin_small, dtype)      \
@@ -92,7 +90,7 @@ using namespace f64;
 using namespace c64;
 using namespace c128;
 const kernel kernels[] = {KERNELS(F32) KERNELS(F64) KERNELS(C64) KERNELS(C128)};
-enum { COUNT = sizeof kernels / sizeof *kernels };
+enum { COUNT = sizeof kernels / sizeof *kernels, SHARED = 227 << 10 };
 } // namespace
 
 /* The number of the kernel of that name, from 0; -1: there is none. */
@@ -107,16 +105,12 @@ extern "C" int stub_linalg_kernel(const char *name)
 extern "C" int stub_linalg_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
                                   unsigned threads, unsigned shared)
 {
-    if (i < 0 || i >= COUNT || shared > EMULATED_SHARED)
+    if (i < 0 || i >= COUNT || shared > SHARED)
         return -1;
-    const char clusters[] = "lin_cluster";
-    const bool together = strncmp(kernels[i].name, clusters, sizeof clusters - 1) == 0;
-    const unsigned cluster = together ? LIN_CLUSTER : 1, end = cluster * EMULATED_SHARED;
-    memset(emulated_shared, 0xff, end); /* NaN, whatever the dtype */
-    const int result = emulated_launch_clusters(kernels[i].run, params, {blocks_x, blocks_y, 1},
-                                                threads, cluster);
-    for (unsigned at = 0; at < end; at++)
-        if (at % EMULATED_SHARED >= shared && emulated_shared[at] != (char)0xff)
-            return -1; /* beyond what was asked for */
+    memset(emulated_shared, 0xff, SHARED); /* NaN, whatever the dtype */
+    const int result = emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);
+    for (unsigned at = shared; at < SHARED; at++)
+        if (emulated_shared[at] != (char)0xff) /* beyond what was asked for */
+            return -1;
     return result;
 }

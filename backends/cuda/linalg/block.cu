@@ -5,7 +5,6 @@
 #include "linalg/block_qr.cuh"
 #include "linalg/block_solve.cuh"
 #include "linalg/block_svd.cuh"
-#include "linalg/cluster_svd.cuh"
 #include "linalg/types.cuh"
 
 #define LIN_BLOCK_KERNEL(name, bounds, ...)                                         \
@@ -31,17 +30,3 @@ LIN_BLOCK_KERNELS(solve, 1)
 LIN_BLOCK_KERNELS(triangular, 1)
 LIN_BLOCK_KERNEL(qr, (LIN_BLOCK_THREADS), lin_block_qr_item<lin_element>)
 LIN_BLOCK_KERNEL(svd, (LIN_SVD_THREADS_OF(sizeof(lin_element))), lin_block_svd_item<lin_element>)
-
-/* The blocks of a cluster have one matrix. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-extern "C" __global__ void __cluster_dims__(LIN_CLUSTER, 1, 1)
-    __launch_bounds__(LIN_SVD_THREADS_OF(sizeof(lin_element)), 1)
-        LIN_NAME(lin_cluster_svd)(const __grid_constant__ lin_small p)
-{
-    LIN_SHARED(shared);
-    const int64_t item = blockIdx.x / LIN_CLUSTER;
-    const int info = lin_cluster_svd_item<lin_element>(p, item, shared);
-    if (threadIdx.x == 0 && lin_rank() == 0)
-        ((int32_t *)p.info)[item] = info;
-}
-#endif

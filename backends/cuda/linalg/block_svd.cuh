@@ -21,29 +21,6 @@ template <class T> LIN_FN T lin_pair_sum(T x)
     return x;
 }
 
-/* An element of each column of a pair: lin_rotate's formula, with fewer roundings. */
-template <class T> LIN_FN void lin_svd_rotate(const lin_rotation<T> &r, T &x, T &y)
-{
-    const T down = lin_plus(lin_scaled(x, r.half), lin_conj(r.u), y),
-            up = lin_minus(lin_scaled(y, r.half), r.u, x);
-    x = lin_minus_scaled(x, down, r.s);
-    y = lin_minus_scaled(y, up, r.s);
-}
-
-/* Whether columns of m rows with these squares, and this product, are to be rotated; *r: how. */
-template <class T> LIN_FN bool lin_svd_judge(int m, LIN_R app, LIN_R aqq, T apq, lin_rotation<T> *r)
-{
-    const LIN_R size = lin_magnitude(apq), shorter = app < aqq ? app : aqq;
-    /* A quarter of what dgesvj takes for rows that are no fewer: u is as far from orthogonal as
-     * the columns are left, and within twice of what bidiagonal forms leave. */
-    const LIN_R units = lin_root((LIN_R)m) / 4;
-    const LIN_R least = (units > 2 ? units : 2) * lin_limits<LIN_R>::eps * lin_root(app * aqq);
-    if (!(size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()))
-        return false;
-    lin_rotation_of(app, aqq, apq, size, lin_wide_tangent(aqq - app, size), r);
-    return true;
-}
-
 /* What of a column its lanes have: row LIN_PAIR_LANES k + lane in at[k], and zero beyond the last. */
 template <class T, int EACH> struct lin_column_part {
     T at[EACH];
@@ -72,8 +49,12 @@ LIN_FN void lin_part_rotate(const lin_rotation<T> &r, lin_column_part<T, EACH> &
                             lin_column_part<T, EACH> &y)
 {
     LIN_UNROLL
-    for (int k = 0; k < EACH; k++)
-        lin_svd_rotate(r, x.at[k], y.at[k]);
+    for (int k = 0; k < EACH; k++) { /* lin_rotate's formula, with fewer roundings */
+        const T p = x.at[k], q = y.at[k], down = lin_plus(lin_scaled(p, r.half), lin_conj(r.u), q),
+                up = lin_minus(lin_scaled(q, r.half), r.u, p);
+        x.at[k] = lin_minus_scaled(p, down, r.s);
+        y.at[k] = lin_minus_scaled(q, up, r.s);
+    }
 }
 
 /* Whether columns p and q of a, which its lanes have, are to be rotated; *r: how. All lanes of a warp
@@ -93,7 +74,15 @@ LIN_FN bool lin_svd_pair(int m, const lin_column_part<T, EACH> &x,
     app = lin_pair_sum(app);
     aqq = lin_pair_sum(aqq);
     apq = lin_pair_sum(apq);
-    return lin_svd_judge(m, app, aqq, apq, r);
+    const LIN_R size = lin_magnitude(apq), shorter = app < aqq ? app : aqq;
+    /* A quarter of what dgesvj takes for rows that are no fewer: u is as far from orthogonal as
+     * the columns are left, and within twice of what bidiagonal forms leave. */
+    const LIN_R units = lin_root((LIN_R)m) / 4;
+    const LIN_R least = (units > 2 ? units : 2) * lin_limits<LIN_R>::eps * lin_root(app * aqq);
+    if (!(size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()))
+        return false;
+    lin_rotation_of(app, aqq, apq, size, lin_wide_tangent(aqq - app, size), r);
+    return true;
 }
 
 /* Two columns of v. */

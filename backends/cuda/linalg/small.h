@@ -12,8 +12,7 @@ enum {
     LIN_SMALL_SHARED = 48 << 10,
     LIN_BLOCK_ROWS = 128, /* extents up to here are a block's, if it has room for them */
     LIN_BLOCK_THREADS = 256,
-    LIN_SVD_THREADS = 1024, /* of a block whose matrix has singular values */
-    LIN_CLUSTER = 8         /* blocks that have a matrix together, each some rows of it */
+    LIN_SVD_THREADS = 1024 /* of a block whose matrix has singular values */
 };
 /* Blocks of matrices of up to half of LIN_BLOCK_ROWS that a multiprocessor is to have at once, by the
  * bytes of their elements: as many as registers are there for. */
@@ -57,12 +56,6 @@ typedef struct {
 
 /* Columns in shared memory are so far apart that rows do not share a bank. */
 #define LIN_PITCH(m) ((m) | 1)
-/* Columns of what a block of a cluster has of a matrix of m rows: an odd multiple of the lanes that have
- * a column, so that those of columns side by side do not share a bank. */
-#define LIN_CLUSTER_EIGHTH(m) (((m) + LIN_CLUSTER - 1) / LIN_CLUSTER)
-#define LIN_CLUSTER_PITCH(m) ((LIN_CLUSTER_EIGHTH(LIN_CLUSTER_EIGHTH(m)) | 1) * LIN_CLUSTER)
-/* Numbers that the blocks tell each other at once, for a matrix of n columns: four a pair. */
-#define LIN_CLUSTER_POST(n) (((n) + 1) / 2 * 4 * LIN_CLUSTER)
 /* Where it is to be known to the compiler. */
 #define LIN_SMALL_PITCH LIN_PITCH(LIN_SMALL)
 

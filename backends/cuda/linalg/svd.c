@@ -6,13 +6,9 @@
  * vectors that are orthogonal to 45 units only at 65 rows. */
 #include "linalg/svd.h"
 
-/* Of double precision, the kernel of a matrix by the blocks of a cluster, if there is one. */
-enum { CLUSTER = LIN_F_OTHER };
 enum { FEW = 2 }; /* matrices that a block each would leave most multiprocessors without work */
 /* The least extent from which on the polar factor is asked for. */
 static _Atomic int64_t polar_least = 256;
-/* The most columns of matrices that a cluster of blocks has. */
-static _Atomic int64_t cluster_most = 336;
 
 static int32_t checks(const lin_job *j)
 {
@@ -192,31 +188,12 @@ static int64_t far_apart(const svd_plan *q)
     return (q->n + 15) / 16 * 16;
 }
 
-/* Bytes of shared memory that each block of a cluster takes. */
-static int64_t cluster_bytes(const lin_job *j, const svd_plan *q)
-{
-    const int64_t rows = LIN_CLUSTER_PITCH(q->m), rows_v = q->u ? LIN_CLUSTER_PITCH(q->n) : 0;
-    return q->n * ((rows + rows_v + 1) * j->size + 2 * j->real + 4) +
-           (2 * LIN_CLUSTER_POST(q->n) + rows) * j->real + 10 * 16;
-}
-
-/* Whether clusters have the matrices, whose multiprocessors else would have no work, or which are
- * too large for one. */
-static int by_cluster(const lin_job *j, const svd_plan *q)
-{
-    const ndp_dev *dev = j->k->dev;
-    const int64_t most = atomic_load_explicit(&cluster_most, memory_order_relaxed);
-    const int few = j->count <= dev->sm_count / LIN_CLUSTER || q->m > LIN_BLOCK_ROWS;
-    return few && q->k == q->n && q->n <= most && j->k->function[CLUSTER] &&
-           cluster_bytes(j, q) <= dev->shared_most && j->count <= INT32_MAX / LIN_CLUSTER;
-}
-
 /* Which way; of matrices in shared memory what each takes of that, and the place of v, if that is
  * in scratch memory. */
 typedef struct {
     lin_way way;
     lin_room room;
-    int32_t outside, cluster;
+    int32_t outside;
     uint64_t v;
 } way_plan;
 
@@ -227,12 +204,7 @@ static way_plan way_of(lin_job *j, const svd_plan *q)
     w.way = lin_way_of(j, q->m, q->n, w.room);
     if (w.way == LIN_BY_WARP)
         w.room = warp_room(j, q);
-    else if (is_single(j->call->in[0].dtype))
-        w.way = LIN_BY_LIBRARY;
-    else if (by_cluster(j, q)) {
-        w.way = LIN_BY_BLOCK;
-        w.cluster = 1;
-    } else if (j->count <= FEW && is_polar(q))
+    else if (is_single(j->call->in[0].dtype) || (j->count <= FEW && is_polar(q)))
         w.way = LIN_BY_LIBRARY;
     else if (w.way == LIN_BY_LIBRARY && q->u) {
         w.room = block_room(j, q, 0);
@@ -242,21 +214,6 @@ static way_plan way_of(lin_job *j, const svd_plan *q)
     if (w.outside)
         w.v = lin_take(j, j->count * q->n * far_apart(q) * j->size);
     return w;
-}
-
-static int32_t run_clusters(const lin_job *j, const svd_plan *q, lin_small *p)
-{
-    const int64_t wanted = ((q->n + 1) / 2 * LIN_CLUSTER + 31) / 32 * 32;
-    const int64_t most = LIN_SVD_THREADS_OF(j->size);
-    const int32_t status = lin_has_room(j);
-    p->info = lin_at(j, j->info);
-    p->count = j->count;
-    p->nbytes = (int32_t)cluster_bytes(j, q);
-    return status != NDP_OK
-               ? status
-               : cuda_launch(j->k, j->k->function[CLUSTER], j->stream,
-                             (uint32_t)j->count * LIN_CLUSTER,
-                             (uint32_t)(wanted < most ? wanted : most), (uint32_t)p->nbytes, p);
 }
 
 static int32_t run_shared(lin_job *j, const svd_plan *q, const way_plan *w)
@@ -275,8 +232,7 @@ static int32_t run_shared(lin_job *j, const svd_plan *q, const way_plan *w)
     }
     if (w->outside)
         p.in[1] = (lin_side){lin_at(j, w->v), q->n * far_apart(q), 1, far_apart(q)};
-    const int32_t status =
-        w->cluster ? run_clusters(j, q, &p) : lin_run_shared(j, w->way, &p, w->room);
+    const int32_t status = lin_run_shared(j, w->way, &p, w->room);
     return status == NDP_OK ? lin_report(j, checks(j), q->n, 1) : status;
 }
 
@@ -322,25 +278,6 @@ static void read_setting(void)
                      "polar factor",
                      &least);
     atomic_store(&polar_least, least);
-    int64_t most = cluster_most;
-    cuda_host->param(cuda_host->ctx, "SVD_CLUSTER", NDP_PARAM_I64,
-                     "most columns of matrices whose singular values the blocks of a cluster find",
-                     &most);
-    atomic_store(&cluster_most, most);
-}
-
-/* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
-static int32_t find_cluster(cuda_kernel *k, int32_t dtype)
-{
-    const lin_function f = {CLUSTER, "block", "lin_cluster_svd"};
-    if (k->dev->capability < 90 || lin_find(k, f, dtype) != NDP_OK) {
-        k->function[CLUSTER] = NULL;
-        return NDP_OK;
-    }
-    return cuda_fail(cu.cuFuncSetAttribute(k->function[CLUSTER],
-                                           CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                           k->dev->shared_most),
-                     "shared memory for %s", f.name);
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
@@ -360,8 +297,6 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         status = lin_find(k, (lin_function){LIN_F_BLOCK, "block", "lin_block_svd"}, dtype);
     if (status == NDP_OK)
         status = lin_find(k, (lin_function){LIN_F_MOVE_REAL, "large", "lin_move"}, values);
-    if (status == NDP_OK)
-        status = find_cluster(k, dtype);
     return status;
 }
 
