@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger
  * ones in single precision are svd_double.c's. In double precision a block's shared memory has those
- * of up to LIN_BLOCK_ROWS rows that fit (block_svd.cuh); others are decomposed by their polar factor (gesvdp), which is fastest but moves the values of some that are nearly singular,
- * and says so; these, and smaller ones, by their bidiagonal form (gesvd): rotations (gesvdj) leave
- * vectors that are orthogonal to 45 units only at 65 rows. */
+ * of up to LIN_BLOCK_ROWS rows that fit (block_svd.cuh), but for single ones whose polar factor takes
+ * less time; others are decomposed by that factor (gesvdp), which is fastest but moves the values of
+ * some that are nearly singular, and says so; these, and smaller ones, by their bidiagonal form
+ * (gesvd). Rotations (gesvdj) leave vectors of 128 rows orthogonal to 109 and 149 units, where
+ * LAPACK has 8. */
 #include "linalg/svd.h"
 
-enum { FEW = 2 }; /* matrices that a block each would leave most multiprocessors without work */
-/* The least extent from which on the polar factor is asked for. */
-static _Atomic int64_t polar_least = 256;
+/* The least extent from which on the polar factor is asked for: of 128 rows it takes 4.6 ms, where one
+ * block takes 9 for up to as many matrices as there are multiprocessors, and gesvd 8.8. */
+static _Atomic int64_t polar_least = 96;
 
 static int32_t checks(const lin_job *j)
 {
@@ -204,7 +206,7 @@ static way_plan way_of(lin_job *j, const svd_plan *q)
     w.way = lin_way_of(j, q->m, q->n, w.room);
     if (w.way == LIN_BY_WARP)
         w.room = warp_room(j, q);
-    else if (is_single(j->call->in[0].dtype) || (j->count <= FEW && is_polar(q)))
+    else if (is_single(j->call->in[0].dtype) || (j->count == 1 && q->u && is_polar(q)))
         w.way = LIN_BY_LIBRARY;
     else if (w.way == LIN_BY_LIBRARY && q->u) {
         w.room = block_room(j, q, 0);
