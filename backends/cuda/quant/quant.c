@@ -85,19 +85,15 @@ static int64_t rounded_bytes(const quant_params *p)
     return (p->n + elements - 1) / elements * (elements + 256 * groups);
 }
 
-/* Of so many warps that share out so many pairs of rows, or fewer by up to an eighth, the number whose last turn is the
- * fullest: in one that few have pairs for, memory waits. */
-static int64_t fullest(int64_t warps, int64_t pairs)
+/* Warps of a block of threads, of `most` that fit, that takes so many pairs of rows: no more than have work, but for those
+ * that round. */
+static int64_t few_warps(int64_t most, uint32_t rows, int64_t pairs)
 {
-    int64_t best = warps, best_turns = (pairs + warps - 1) / warps;
-    for (int64_t w = warps - 1; w >= warps - warps / 8; w--) {
-        const int64_t turns = (pairs + w - 1) / w;
-        if (w * turns < best * best_turns) {
-            best = w;
-            best_turns = turns;
-        }
-    }
-    return best;
+    if (pairs < FEW_LEAST)
+        return FEW_LEAST;
+    if (rows == 1 && pairs > FEW_ONE_TURN && most > FEW_MANY_TURNS)
+        return FEW_MANY_TURNS;
+    return pairs < most ? pairs : most;
 }
 
 /* Whether so many rows of a, beside blocks on their way to at least FEW_LEAST warps, fit into shared memory. */
@@ -110,14 +106,8 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     if (warps < FEW_LEAST || tiles > MOST_TILES)
         return 0;
     blocks = blocks < 1 ? 1 : blocks < pairs ? blocks : pairs;
-    const int64_t most = p->format == Q2_K || p->format == Q3_K ? FEW_WARPS_PAIRS : FEW_WARPS(rows);
-    warps = warps < most ? warps : most;
-    /* No more than have work, but for those that round. */
-    const int64_t busy = (pairs + blocks - 1) / blocks;
-    warps = busy < FEW_LEAST ? FEW_LEAST
-            : busy <= warps  ? busy
-            : rows > 1       ? warps
-                             : fullest(warps, busy);
+    warps = few_warps(warps < FEW_WARPS(rows) ? warps : FEW_WARPS(rows), rows,
+                      (pairs + blocks - 1) / blocks);
     *l = (few_launch){.rows = rows,
                       .blocks = (uint32_t)blocks,
                       .tiles = (uint32_t)tiles,
