@@ -136,7 +136,7 @@ def contestants(name, dtype):
     """label, module, function of no arguments"""
     function, shapes, text = ROWS[name]
     rng = numpy.random.default_rng(1)
-    hosts = [(rng.random(s) + 0.5).astype(numpy.float32) for s in shapes]
+    hosts = [rng.random(s, dtype=numpy.float32) + numpy.float32(0.5) for s in shapes]
     ours = [nd.asarray(h).to_device(ARGS.device).astype(dtype) for h in hosts]
     fused = nd.fuse(lambda *xs: function(nd, *xs))
     fused(*ours)  # is traced
