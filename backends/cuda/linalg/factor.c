@@ -2,11 +2,19 @@
  * Class FACTOR: cholesky, lu, qr of each matrix of a batch. */
 #include "linalg/factor.h"
 
+/* Rows and columns, both, from which on the library takes less time for a matrix alone than one
+ * block, which leaves most multiprocessors without work: measured on an H100. */
+enum { CHOLESKY_ALONE = 128, QR_ALONE = 64 };
+
 static lin_way way_of(const lin_job *j)
 {
     const ndp_view *a = &j->call->in[0];
     const int32_t op = j->call->op;
-    return lin_way_of(j, a->shape[1], a->shape[2],
+    const int64_t m = a->shape[1], n = a->shape[2], least = m < n ? m : n;
+    if (j->count == 1 &&
+        ((op == NDP_OP_cholesky && n >= CHOLESKY_ALONE) || (op == NDP_OP_qr && least >= QR_ALONE)))
+        return LIN_BY_LIBRARY;
+    return lin_way_of(j, m, n,
                       op == NDP_OP_cholesky ? lin_cholesky_room(j)
                       : op == NDP_OP_lu     ? lin_lu_room(j)
                                             : lin_qr_room(j));
