@@ -162,9 +162,15 @@ int32_t cuda_conv_gathered_make(cuda_kernel *k)
         "gathered_weights",    "gathered_planes",       "gathered_planes_tall",
         "gathered_beside",     "gathered_beside_tall",  "gathered_terms",
         "gathered_terms_tall", "gathered_terms_beside", "gathered_terms_beside_tall"};
+    const int bytes = CONV_GATHER_BYTES(CONV_GATHER_ROWS, CONV_GATHER_SUMS / CONV_GATHER_ROWS);
+    CUfunction *f = &k->function[CONV_GATHER_WEIGHTS];
     int32_t status = NDP_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names && status == NDP_OK; i++)
-        status =
-            window_function(k, "conv", NDP_F32, names[i], &k->function[CONV_GATHER_WEIGHTS + i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == NDP_OK; i++) {
+        status = window_function(k, "conv", NDP_F32, names[i], &f[i]);
+        if (status == NDP_OK) /* a wide tile has more than launches may have without being asked */
+            status = cuda_fail(
+                cu.cuFuncSetAttribute(f[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
+                "shared memory for %s", names[i]);
+    }
     return status;
 }
