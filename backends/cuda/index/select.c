@@ -36,6 +36,11 @@ static int32_t launch(const cuda_kernel *k, int function, ndp_stream *s, uint32_
                        : cuda_launch(k, k->function[function], s, blocks, threads, 0, params);
 }
 
+static uint64_t tiles_of(uint64_t n)
+{
+    return (n + SELECT_TILE - 1) / SELECT_TILE;
+}
+
 /* What both have: the tested array, where its parts begin and the count. */
 static void set_tested(select_params *p, const ndp_call *call, const ndp_view *tested)
 {
@@ -50,10 +55,13 @@ static void set_tested(select_params *p, const ndp_call *call, const ndp_view *t
     p->nbytes = (int32_t)ndp_dtype_size(tested->dtype);
     p->dense_bytes =
         p->nbytes == 1 && p->walk.ndim == 1 && p->tested_stride[0] == 1 && p->tested % 16 == 0;
-    uint64_t part = (p->walk.size + SELECT_PARTS - 1) / SELECT_PARTS;
-    p->per_part = (part + SELECT_TILE - 1) / SELECT_TILE * SELECT_TILE;
+    p->dense_words = p->nbytes == 4 && p->walk.ndim == 1 && p->tested_stride[0] == 1;
+    const uint64_t part = (p->walk.size + SELECT_PARTS - 1) / SELECT_PARTS;
+    p->per_part = tiles_of(part) * SELECT_TILE;
     p->parts = p->walk.size ? (p->walk.size + p->per_part - 1) / p->per_part : 0;
+    p->tiles = tiles_of(p->walk.size);
     p->starts = cuda_ptr(&call->scratch);
+    p->bits = p->starts + STARTS_NBYTES;
     p->count = cuda_ptr(&call->out[1]);
     p->capacity = call->out[0].shape[0];
 }
@@ -89,6 +97,13 @@ static int64_t row_size(const ndp_call *call)
     for (int d = 1; d < call->in[0].ndim; d++)
         size *= call->in[0].shape[d];
     return size;
+}
+
+/* The bits of what is tested: the positions of rows lie behind them. */
+static uint64_t bits_nbytes(const ndp_call *call)
+{
+    const ndp_view *tested = &call->in[call->op == NDP_OP_compress];
+    return tiles_of((uint64_t)ndp_view_size(tested)) * (SELECT_TILE / 8);
 }
 
 static int64_t most_rows(const ndp_call *call)
@@ -138,7 +153,7 @@ static int32_t run_compress(const ndp_kernel *base, ndp_stream *s, const ndp_cal
         p.out_stride = out->stride[0];
         return launch(k, WRITE, s, (uint32_t)p.parts, SELECT_THREADS, &p);
     }
-    p.out = cuda_ptr(&call->scratch) + STARTS_NBYTES;
+    p.out = cuda_ptr(&call->scratch) + STARTS_NBYTES + bits_nbytes(call);
     status = launch(k, POSITIONS, s, (uint32_t)p.parts, SELECT_THREADS, &p);
     return status == NDP_OK ? copy_rows(k, s, call, p.out) : status;
 }
@@ -149,7 +164,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     uint64_t positions = 0;
     if (call->op == NDP_OP_compress && row_size(call) > 1)
         positions = (uint64_t)most_rows(call) * 8;
-    return STARTS_NBYTES + positions;
+    return STARTS_NBYTES + bits_nbytes(call) + positions;
 }
 
 static const char *writer(const ndp_call *like)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * compress and nonzero: what is selected depends on the data. */
+ * compress and nonzero: what is selected depends on the data. A first pass counts and leaves bits, by
+ * which warps of a second write; no warp waits for another after it knows where it begins. */
 #include "index/select.h"
 #include "sort/keys.cuh"
 #include "walk/walk.cuh"
@@ -39,49 +40,74 @@ static __device__ __forceinline__ uint32_t bits_of_bytes(uint32_t bytes)
     return ones * 0x01020408u >> 24 & 0xfu;
 }
 
-/* MASK: a bool array of one dimension is tested. Which of the 16 elements from the tile's
- * 16*threadIdx.x-th on are set, bit by bit. */
-template <bool MASK>
-static __device__ __forceinline__ uint32_t flags_of(const select_params &p, uint64_t tile)
+static __device__ __forceinline__ uint32_t bits_of_16(uint4 x)
+{
+    return bits_of_bytes(x.x) | bits_of_bytes(x.y) << 4 | bits_of_bytes(x.z) << 8 |
+           bits_of_bytes(x.w) << 12;
+}
+
+/* The thread's 16 bits of a tile of n elements in all, by test(i) of each; UNROLL tests are made at once. */
+template <int UNROLL, class F>
+static __device__ __forceinline__ uint32_t flags_by_votes(uint64_t n, uint64_t tile, F test)
 {
     __shared__ uint32_t word[SELECT_TILE / 32];
-    uint64_t n = p.walk.size;
-    if (MASK && p.dense_bytes && tile + SELECT_TILE <= n) {
-        uint4 x = ((const uint4 *)(p.tested + tile))[threadIdx.x];
-        return bits_of_bytes(x.x) | bits_of_bytes(x.y) << 4 | bits_of_bytes(x.z) << 8 |
-               bits_of_bytes(x.w) << 12;
-    }
     __syncthreads();
-#pragma unroll 4
-    for (int k = 0; k < SELECT_EACH; k++) {
-        uint64_t i = tile + k * SELECT_THREADS + threadIdx.x;
-        uint32_t votes = __ballot_sync(0xffffffffu, i < n && element_is_set<MASK>(p, i));
-        if (threadIdx.x % 32 == 0)
-            word[(k * SELECT_THREADS + threadIdx.x) / 32] = votes;
+    for (int first = 0; first < SELECT_EACH; first += UNROLL) {
+        bool is[UNROLL];
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++) {
+            const uint64_t i = tile + (first + k) * SELECT_THREADS + threadIdx.x;
+            is[k] = i < n && test(i);
+        }
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++) {
+            const uint32_t votes = __ballot_sync(0xffffffffu, is[k]);
+            if (threadIdx.x % 32 == 0)
+                word[((first + k) * SELECT_THREADS + threadIdx.x) / 32] = votes;
+        }
     }
     __syncthreads();
     return word[threadIdx.x / 2] >> 16 * (threadIdx.x % 2) & 0xffffu;
 }
 
-/* The sum of x over the block's threads before this one, and over all of them. */
-static __device__ __forceinline__ uint32_t sum_before(uint32_t x, uint32_t *all)
+/* MASK: a bool array of one dimension is tested. Which of the 16 elements from the tile's
+ * 16*threadIdx.x-th on are set, bit by bit. */
+template <bool MASK>
+static __device__ __forceinline__ uint32_t flags_of(const select_params &p, uint64_t tile)
 {
-    __shared__ uint32_t warp[SELECT_THREADS / 32];
-    uint32_t sum = x, lane = threadIdx.x % 32, before = 0;
-    for (uint32_t k = 1; k < 32; k *= 2) {
-        uint32_t other = __shfl_up_sync(0xffffffffu, sum, k);
-        sum += lane >= k ? other : 0;
+    const uint64_t n = p.walk.size;
+    if (MASK && p.dense_bytes && tile + SELECT_TILE <= n) {
+        uint4 x = ((const uint4 *)(p.tested + tile))[threadIdx.x];
+        return bits_of_16(x);
     }
+    if (!MASK && p.dense_words)
+        return flags_by_votes<SELECT_EACH>(n, tile, [&](uint64_t i) {
+            return (((const uint32_t *)p.tested)[i] & (uint32_t)p.low_bits) != 0;
+        });
+    return flags_by_votes<4>(n, tile, [&](uint64_t i) { return element_is_set<MASK>(p, i); });
+}
+
+/* The sum of x over the block's threads. */
+static __device__ __forceinline__ uint32_t sum_of_block(uint32_t x)
+{
+    __shared__ uint32_t warp[SELECT_WARPS];
+    for (uint32_t apart = 16; apart; apart /= 2)
+        x += __shfl_xor_sync(0xffffffffu, x, apart);
     __syncthreads();
-    if (lane == 31)
-        warp[threadIdx.x / 32] = sum;
+    if (threadIdx.x % 32 == 0)
+        warp[threadIdx.x / 32] = x;
     __syncthreads();
-    *all = 0;
-    for (uint32_t w = 0; w < SELECT_THREADS / 32; w++) {
-        before += w < threadIdx.x / 32 ? warp[w] : 0;
-        *all += warp[w];
-    }
-    return before + sum - x;
+    x = 0;
+    for (uint32_t w = 0; w < SELECT_WARPS; w++)
+        x += warp[w];
+    return x;
+}
+
+/* The bits of the 16 elements of a tile that flags_of() gave this thread. */
+static __device__ __forceinline__ void keep_bits(const select_params &p, uint64_t tile,
+                                                 uint32_t flags)
+{
+    ((uint16_t *)p.bits)[tile / SELECT_EACH + threadIdx.x] = (uint16_t)flags;
 }
 
 /* How many bytes of the thread's share of whole tiles are set; begin moves past them. */
@@ -93,15 +119,15 @@ static __device__ __forceinline__ uint64_t count_dense(const select_params &p, u
     uint64_t count = 0;
     for (; end - *begin >= N * SELECT_TILE; *begin += N * SELECT_TILE) {
         uint4 x[N];
-        uint32_t bits = 0;
 #pragma unroll
         for (int k = 0; k < N; k++)
             x[k] = at[k * SELECT_THREADS];
 #pragma unroll
-        for (int k = 0; k < N; k++)
-            bits += __popc(__vcmpne4(x[k].x, 0) & 0x01010101u | __vcmpne4(x[k].y, 0) & 0x02020202u |
-                           __vcmpne4(x[k].z, 0) & 0x04040404u | __vcmpne4(x[k].w, 0) & 0x08080808u);
-        count += bits;
+        for (int k = 0; k < N; k++) {
+            const uint32_t flags = bits_of_16(x[k]);
+            keep_bits(p, *begin + k * SELECT_TILE, flags);
+            count += __popc(flags);
+        }
         at += N * SELECT_THREADS;
     }
     return count;
@@ -109,17 +135,22 @@ static __device__ __forceinline__ uint64_t count_dense(const select_params &p, u
 
 template <bool MASK> static __device__ __forceinline__ void count(const select_params &p)
 {
-    uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part, count = 0;
+    /* Last parts first: who counted before has left them in the cache. */
+    const uint64_t part = gridDim.x - 1 - blockIdx.x;
+    uint64_t begin = part * p.per_part, end = begin + p.per_part, count = 0;
     end = end < p.walk.size ? end : p.walk.size;
     if (MASK && p.dense_bytes)
         count = count_dense(p, &begin, end);
-    for (uint64_t tile = begin; tile < end; tile += SELECT_TILE)
-        count += __popc(flags_of<MASK>(p, tile));
-    uint32_t low, high; /* a part may have 2^32 elements; a thread's share is below 2^32 * 16 */
-    sum_before((uint32_t)(count & 0xffffff), &low);
-    sum_before((uint32_t)(count >> 24), &high);
+    for (uint64_t tile = begin; tile < end; tile += SELECT_TILE) {
+        const uint32_t flags = flags_of<MASK>(p, tile);
+        keep_bits(p, tile, flags);
+        count += __popc(flags);
+    }
+    /* A part may have 2^32 elements; a thread's share is below 2^32 * 16. */
+    const uint32_t low = sum_of_block((uint32_t)(count & 0xffffff));
+    const uint32_t high = sum_of_block((uint32_t)(count >> 24));
     if (threadIdx.x == 0)
-        ((uint64_t *)p.starts)[blockIdx.x] = ((uint64_t)high << 24) + low;
+        ((uint64_t *)p.starts)[part] = ((uint64_t)high << 24) + low;
 }
 
 extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
@@ -165,36 +196,73 @@ extern "C" __global__ void __launch_bounds__(SELECT_SCAN_THREADS)
         *(uint64_t *)p.count = sum[t];
 }
 
-/* write(list, n, place, tile) for each tile of the block's part: the n of its elements that are
- * selected and within the capacity, in shared memory, so that neighbours write neighbours. */
-template <bool MASK, class F>
-static __device__ __forceinline__ void for_tiles(const select_params &p, F write)
+/* Where the warp's share of the block's part begins among the selected: its bits are the words
+ * from `begin` to `end`. */
+static __device__ __forceinline__ int64_t place_of_warp(const select_params &p, uint64_t begin,
+                                                        uint64_t end)
 {
-    __shared__ uint16_t list[SELECT_TILE];
-    uint64_t begin = blockIdx.x * p.per_part, end = begin + p.per_part;
+    __shared__ uint64_t counts[SELECT_WARPS];
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    uint64_t count = 0;
+    for (uint64_t i = begin + lane; i < end; i += 32)
+        count += __popc(((const uint32_t *)p.bits)[i]);
+    for (uint32_t apart = 16; apart; apart /= 2)
+        count += __shfl_xor_sync(0xffffffffu, count, apart);
+    if (lane == 0)
+        counts[warp] = count;
+    __syncthreads();
     int64_t place = ((const int64_t *)p.starts)[blockIdx.x];
-    end = end < p.walk.size ? end : p.walk.size;
-    uint32_t next = begin < end ? flags_of<MASK>(p, begin) : 0;
-    for (uint64_t tile = begin; tile < end && place < p.capacity; tile += SELECT_TILE) {
-        uint32_t flags = next, all, at = sum_before(__popc(flags), &all);
-        for (; flags; flags &= flags - 1)
-            list[at++] = (uint16_t)(threadIdx.x * SELECT_EACH + __ffs(flags) - 1);
-        if (tile + SELECT_TILE < end) /* is read while this tile is written */
-            next = flags_of<MASK>(p, tile + SELECT_TILE);
-        __syncthreads();
-        write(list, (uint32_t)min((int64_t)all, p.capacity - place), place, tile);
-        place += all;
-        __syncthreads();
+    for (uint32_t w = 0; w < warp; w++)
+        place += (int64_t)counts[w];
+    return place;
+}
+
+/* Which of the 1024 elements whose bits the lanes' words are is selected, one after the other; returns
+ * how many. */
+static __device__ __forceinline__ uint32_t list_of_bits(uint32_t word, uint16_t *list)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t upto = __popc(word);
+    uint16_t *at = list - upto;
+    for (uint32_t h = 1; h < 32; h *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, upto, (int)h);
+        upto += lane >= h ? other : 0;
+    }
+    at += upto;
+    for (; word; word &= word - 1)
+        *at++ = (uint16_t)(lane * 32 + __ffs(word) - 1);
+    __syncwarp();
+    return __shfl_sync(0xffffffffu, upto, 31);
+}
+
+/* write(list, n, place, first), by warps: the n elements selected, and within the capacity, of the 1024
+ * from element `first` on, by their distances from it; the first of them goes to `place`. */
+template <class F> static __device__ __forceinline__ void for_lists(const select_params &p, F write)
+{
+    __shared__ uint16_t lists[SELECT_WARPS][32 * 32];
+    const uint64_t share = p.per_part / 32 / SELECT_WARPS, all = p.tiles * (SELECT_TILE / 32);
+    const uint64_t begin = blockIdx.x * (p.per_part / 32) + threadIdx.x / 32 * share;
+    const uint64_t end = begin + share < all ? begin + share : all;
+    const uint32_t *words = (const uint32_t *)p.bits, lane = threadIdx.x % 32;
+    uint16_t *list = lists[threadIdx.x / 32];
+    int64_t place = place_of_warp(p, begin, end);
+    uint32_t next = begin + lane < end ? words[begin + lane] : 0;
+    for (uint64_t at = begin; at < end && place < p.capacity; at += 32) {
+        const uint32_t word = next, n = list_of_bits(word, list);
+        next = at + 32 + lane < end ? words[at + 32 + lane] : 0;
+        write(list, (uint32_t)min((int64_t)n, p.capacity - place), place, at * 32);
+        place += n;
+        __syncwarp();
     }
 }
 
 /* write(place, element) for all that is selected in the block's part. */
-template <bool MASK, class F>
+template <class F>
 static __device__ __forceinline__ void for_selected(const select_params &p, F write)
 {
-    for_tiles<MASK>(p, [&](const uint16_t *list, uint32_t n, int64_t place, uint64_t tile) {
-        for (uint32_t i = threadIdx.x; i < n; i += SELECT_THREADS)
-            write(place + i, tile + list[i]);
+    for_lists(p, [&](const uint16_t *list, uint32_t n, int64_t place, uint64_t first) {
+        for (uint32_t i = threadIdx.x % 32; i < n; i += 32)
+            write(place + i, first + list[i]);
     });
 }
 
@@ -202,19 +270,19 @@ static __device__ __forceinline__ void for_selected(const select_params &p, F wr
 template <class T> static __device__ __forceinline__ void compress(const select_params &p)
 {
     const int N = 4;
-    for_tiles<true>(p, [&](const uint16_t *list, uint32_t n, int64_t place, uint64_t tile) {
-        const T *a = (const T *)p.a + (int64_t)tile * p.a_stride;
+    for_lists(p, [&](const uint16_t *list, uint32_t n, int64_t place, uint64_t from) {
+        const T *a = (const T *)p.a + (int64_t)from * p.a_stride;
         T *out = (T *)p.out + place * p.out_stride;
-        for (uint32_t first = threadIdx.x; first < n; first += N * SELECT_THREADS) {
+        for (uint32_t first = threadIdx.x % 32; first < n; first += N * 32) {
             T x[N];
 #pragma unroll
             for (int k = 0; k < N; k++)
-                if (first + k * SELECT_THREADS < n)
-                    x[k] = a[list[first + k * SELECT_THREADS] * p.a_stride];
+                if (first + k * 32 < n)
+                    x[k] = a[list[first + k * 32] * p.a_stride];
 #pragma unroll
             for (int k = 0; k < N; k++)
-                if (first + k * SELECT_THREADS < n)
-                    out[(first + k * SELECT_THREADS) * p.out_stride] = x[k];
+                if (first + k * 32 < n)
+                    out[(first + k * 32) * p.out_stride] = x[k];
         }
     });
 }
@@ -245,7 +313,7 @@ COMPRESS(16, ulonglong2, 4)
 extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
     select_positions(const __grid_constant__ select_params p)
 {
-    for_selected<false>(p, [&](int64_t place, uint64_t element) {
+    for_selected(p, [&](int64_t place, uint64_t element) {
         int64_t *row = (int64_t *)p.out + place * p.out_stride;
         cuda_walk_indices(p.walk, element, [&](int d, int64_t x) {
             row[(p.walk.ndim - 1 - d) * p.coordinate_stride] = x;
@@ -253,11 +321,25 @@ extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
     });
 }
 
-extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
+/* A warp's n positions to neighbouring places, two at once where 16 divides the address. */
+static __device__ __forceinline__ void write_positions(int64_t *out, const uint16_t *list,
+                                                       uint32_t n, int64_t first)
+{
+    const uint32_t lane = threadIdx.x % 32, head = (uint32_t)((uint64_t)out / 8 % 2);
+    if (lane == 0 && head && n)
+        out[0] = first + list[0];
+    for (uint32_t i = head + 2 * lane; i + 1 < n; i += 64)
+        *(longlong2 *)(out + i) = make_longlong2(first + list[i], first + list[i + 1]);
+    if (lane == 0 && n > head && (n - head) % 2)
+        out[n - 1] = first + list[n - 1];
+}
+
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS, SELECT_BLOCKS(8))
     select_mask_positions(const __grid_constant__ select_params p)
 {
-    for_selected<true>(
-        p, [&](int64_t place, uint64_t element) { ((int64_t *)p.out)[place] = (int64_t)element; });
+    for_lists(p, [&](const uint16_t *list, uint32_t n, int64_t place, uint64_t first) {
+        write_positions((int64_t *)p.out + place, list, n, (int64_t)first);
+    });
 }
 
 extern "C" __global__ void compress_rows(const __grid_constant__ select_rows_params p)
