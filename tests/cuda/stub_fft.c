@@ -44,16 +44,33 @@ CUfunction stub_kernel(const char *name)
     return NULL;
 }
 
+/* Shared memory that a launch may have: 48 KiB, or what was asked for. */
+static int shared_of[(FAMILIES + 1) * PLACES];
+static int number_of(CUfunction f) /* -1: of what does nothing, and has an address */
+{
+    const uintptr_t number = (uintptr_t)(void *)f;
+    return number < (FAMILIES + 1) * PLACES ? (int)number - 1 : -1;
+}
+CUresult CUDAAPI cuFuncSetAttribute(CUfunction f, CUfunction_attribute what, int value)
+{
+    const int kind = number_of(f);
+    if (!getenv("STUB_CUDA_WORKS"))
+        return CUDA_ERROR_UNKNOWN;
+    if (kind >= 0 && what == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        shared_of[kind] = value;
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned bx, unsigned by, unsigned bz, unsigned tx,
                                 unsigned ty, unsigned tz, unsigned shared, CUstream s, void **args,
                                 void **extra)
 {
-    const uintptr_t number = (uintptr_t)(void *)f; /* or an address, of what does nothing */
-    const int kind = number < (FAMILIES + 1) * PLACES ? (int)number - 1 : -1;
+    const int kind = number_of(f);
     (void)bz, (void)ty, (void)tz, (void)s, (void)extra;
     if (!getenv("STUB_CUDA_WORKS"))
         return CUDA_ERROR_UNKNOWN;
-    if (bx == 0 || tx == 0)
+    if (bx == 0 || tx == 0 ||
+        (kind >= 0 && shared > 48 << 10 && shared > (unsigned)shared_of[kind]))
         return CUDA_ERROR_INVALID_VALUE;
     const int family = kind / PLACES - 1;
     if (getenv("STUB_CUDA_MEMORY") && kind >= PLACES)
