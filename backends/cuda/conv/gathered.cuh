@@ -21,7 +21,8 @@ enum {
 
 /* A block's tile of ROWS rows and as many columns as make CONV_GATHER_SUMS sums. Pitches of lines that are written
  * across are four more than a multiple of 32, so that eight lines of four numbers are in different banks. A thread
- * has 8 rows and 12 columns: with 8 columns, what it reads of shared memory takes as long as what it computes. */
+ * has 8 rows and 12 columns: with 8 columns it would read a byte of shared memory for each multiplication, all that a
+ * multiprocessor has by count (no profiler was asked). */
 template <int ROWS> struct gather_tile {
     enum {
         M = ROWS,
