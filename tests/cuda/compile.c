@@ -25,19 +25,23 @@ static void load(const char *source)
     nd_module_release(m);
 }
 
-/* tanh(x) of so many elements, and how its code was made. */
-static void fuse(nd_dtype dtype)
+/* x + tanh(x) or, of rows, x + the sum of its row, and how the code was made. */
+static void fuse(nd_dtype dtype, int of_rows)
 {
-    const int64_t n = 64;
+    const int64_t shape[] = {4, 64};
+    const int32_t last = -1;
+    const nd_reduce_opts of_row = {.size = sizeof of_row, .axes = &last, .naxes = 1, .keepdims = 1};
     int32_t x, y;
     nd_expr *e = NULL;
     nd_array *a = NULL, *out = NULL;
     nd_status status = nd_expr_create(&e);
     status = status == ND_OK ? nd_expr_input(e, &x) : status;
-    status = status == ND_OK ? nd_expr_apply(e, ND_OP_tanh, &x, 1, 0, &y) : status;
+    if (status == ND_OK)
+        status = of_rows ? nd_expr_reduce(e, ND_OP_sum, x, &of_row, &y)
+                         : nd_expr_apply(e, ND_OP_tanh, &x, 1, 0, &y);
     status = status == ND_OK ? nd_expr_apply(e, ND_OP_add, (int32_t[]){x, y}, 2, 0, &y) : status;
     status = status == ND_OK ? nd_expr_output(e, y) : status;
-    status = status == ND_OK ? nd_empty(NULL, dtype, 1, &n, &a) : status;
+    status = status == ND_OK ? nd_empty(NULL, dtype, 2, shape, &a) : status;
     const nd_arg argument = nd_array_arg(a);
     status = status == ND_OK ? nd_expr_run(e, &argument, 1, NULL, 1, &out) : status;
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
@@ -58,7 +62,8 @@ static int look(void)
         return 1;
     }
     if (getenv("LOOK_FUSE")) {
-        fuse(strcmp(getenv("LOOK_FUSE"), "f64") == 0 ? ND_F64 : ND_F32);
+        fuse(strcmp(getenv("LOOK_FUSE"), "f64") == 0 ? ND_F64 : ND_F32,
+             strcmp(getenv("LOOK_FUSE"), "rows") == 0);
         return 0;
     }
     load("first");
@@ -173,6 +178,8 @@ static void assembled(void)
 {
     ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=90", "LOOK_FUSE=f32"), NO_NVML);
     SAYS("ND_OK: assembled .v|.version 7.8\n||", "W12 the driver assembles an expression of f32");
+    ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=90", "LOOK_FUSE=rows"), NO_NVML);
+    SAYS("ND_OK: assembled .v|.version 7.8\n||", "W12 and one of rows");
     ask(MACHINE(ONE, KNOWS, "STUB_CUDA_CAPABILITY=90", "LOOK_FUSE=f32", "STUB_LINK_ERROR=218"),
         NO_NVML);
     SAYS("ND_OK: machine code|.version 7.8\n||", "W12 which NVRTC compiles where that fails");

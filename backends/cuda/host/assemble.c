@@ -11,7 +11,7 @@ enum { LOG_BYTES = 4096 };
 typedef struct {
     const ndp_dev *dev;
     const char *name;
-    char *(*ptx)(void *ctx);
+    int32_t (*ptx)(void *ctx, char **text);
     void *ctx;
 } job;
 
@@ -55,11 +55,12 @@ static int32_t compile(void *arg, ndh_compiled *out)
 {
     const job *j = arg;
     cuda_scope scope;
-    char *ptx = j->ptx(j->ctx);
-    if (!ptx)
-        return cuda_error(NDP_ERR_MEMORY, "no host memory for the PTX of %s", j->name);
+    char *ptx = NULL;
+    int32_t status = j->ptx(j->ctx, &ptx);
+    if (status != NDP_OK)
+        return status;
     cuda_dump_source(j->name, "ptx", ptx);
-    int32_t status = cuda_enter(j->dev, &scope);
+    status = cuda_enter(j->dev, &scope);
     if (status == NDP_OK) {
         CUstreamCaptureMode mode = cuda_capture_relax();
         status = assemble(j, ptx, out);
@@ -71,7 +72,7 @@ static int32_t compile(void *arg, ndh_compiled *out)
 }
 
 int32_t cuda_assemble(const ndp_dev *dev, const char *name, const char *key_text,
-                      char *(*ptx)(void *ctx), void *ctx, cuda_nvrtc_code *out)
+                      int32_t (*ptx)(void *ctx, char **text), void *ctx, cuda_nvrtc_code *out)
 {
     const ndh_kernel_1 *cache = cuda_host->service(cuda_host->ctx, "ndh.kernel/1");
     job j = {.dev = dev, .name = name, .ptx = ptx, .ctx = ctx};

@@ -71,17 +71,21 @@ typedef struct {
     int whole;
 } which;
 
-static char *write_ptx(void *ctx)
+static int32_t write_ptx(void *ctx, char **out)
 {
     const which *w = ctx;
     cuda_text text = {0};
-    if (cuda_program_ptx(&w->kernel->program, w->kernel->dev->capability, w->whole, &text))
-        return text.data;
+    if (cuda_program_ptx(&w->kernel->program, w->kernel->dev->capability, w->whole, &text)) {
+        *out = text.data;
+        return NDP_OK;
+    }
     free(text.data);
-    return NULL;
+    return text.failed ? cuda_error(NDP_ERR_MEMORY, "no host memory for an expression's PTX")
+                       : cuda_error(NDP_ERR_ARGUMENT, "this build lacks a body for an expression");
 }
 
-/* What the driver does not assemble, an old one for instance, is compiled. */
+/* What the driver does not assemble, an old one for instance, is compiled, and what nvcc made no body
+ * for when the plug-in was built. */
 static int32_t make_code(cuda_program_kernel *k, int whole, cuda_nvrtc_code *code)
 {
     cuda_program_code *c = &k->code[whole];
