@@ -178,9 +178,7 @@ static int look(void)
     const int trials = getenv("NDOCK_TEST_SLICE") ? TRIALS / 2 : TRIALS;
     for (int i = 0; i < trials; i++)
         right += trial(i);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    int (*ask_idle)(const char **) = (int (*)(const char **))dlsym(library, "stub_order_idle");
-    const int n = ask_idle(&idle);
+    const int n = idle_kernels("stub_order_idle", &idle);
     printf("order: %d wrong, idle: %d %s\n", trials - right, n, idle);
     return 0;
 }

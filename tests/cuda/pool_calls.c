@@ -253,7 +253,6 @@ static int one_trial(int kind)
 
 static int look(void)
 {
-    int (*idle)(const char **name);
     int done = 0;
     const char *first = "";
     if (nd_device_get("cuda:0", &devices[0]) != ND_OK ||
@@ -263,10 +262,8 @@ static int look(void)
     }
     for (int i = 0; i < trials * KINDS; i++)
         done += one_trial(i % KINDS);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    *(void **)&idle = library ? dlsym(library, "stub_pool_idle") : NULL;
     printf("computed: %d\n", done);
-    const int left = idle ? idle(&first) : -1;
+    const int left = idle_kernels("stub_pool_idle", &first);
     printf("idle: %d %s\n", left, first);
     return 0;
 }

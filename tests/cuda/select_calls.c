@@ -44,22 +44,36 @@ static int in_order(const void *a, const void *b)
     return sign ? sign : (i > j) - (i < j);
 }
 
-/* Elements of the dtype in data, which are the numbers. */
-static void make_elements(nd_dtype dtype, int64_t n, int few, void *data)
+/* Elements of the dtype in memory, which are the numbers. */
+static void make_elements(nd_dtype dtype, int64_t n, int few, void *to)
 {
     for (int64_t i = 0; i < n; i++) {
         const int64_t x = few ? below(3) - 1 : (int64_t)(bits() >> 8);
         if (dtype == ND_U8)
-            number[i] = ((uint8_t *)data)[i] = (uint8_t)x;
+            number[i] = ((uint8_t *)to)[i] = (uint8_t)x;
         else if (dtype == ND_I16)
-            number[i] = ((int16_t *)data)[i] = (int16_t)x;
+            number[i] = ((int16_t *)to)[i] = (int16_t)x;
         else if (dtype == ND_I32)
-            number[i] = ((int32_t *)data)[i] = few == 2 ? (int32_t)-i : (int32_t)x;
+            number[i] = ((int32_t *)to)[i] = few == 2 ? (int32_t)-i : (int32_t)x;
         else
-            number[i] = ((float *)data)[i] = x % 97 == 1   ? NAN
-                                             : x % 89 == 1 ? -0.0f
-                                                           : (float)(x % 100000) / 8;
+            number[i] = ((float *)to)[i] = x % 97 == 1   ? NAN
+                                           : x % 89 == 1 ? -0.0f
+                                                         : (float)(x % 100000) / 8;
     }
+}
+
+/* The places of the first k of each row of the part `cut` of base, n in all. */
+static int positions_of(const nd_array *base, const nd_index cut[2], int64_t k, int64_t n,
+                        int64_t *got)
+{
+    nd_array *a = NULL, *values = NULL, *positions = NULL;
+    const int fine = nd_slice(base, cut, 2, &a) == ND_OK &&
+                     nd_topk(a, k, 1, smallest, &values, &positions) == ND_OK &&
+                     nd_to_host(positions, got, (size_t)n * sizeof *got) == ND_OK;
+    nd_release(a);
+    nd_release(values);
+    nd_release(positions);
+    return fine;
 }
 
 static int topk_is_right(int trial)
@@ -73,13 +87,11 @@ static int topk_is_right(int trial)
     const int64_t most = n < 512 ? 32 : 256, shape[2] = {rows, n * step};
     const int64_t k = 1 + (below(2) ? below(32) : below(most));
     const nd_index cut[2] = {nd_range(0, rows, 1), nd_range(0, n * step, step)};
-    nd_array *base, *a = NULL, *values = NULL, *positions = NULL;
+    nd_array *base;
     smallest = (int)below(2);
     make_elements(dtype, rows * n * step, (int)below(3), data);
     base = array_of(dtype, 2, shape, data);
-    int right = base && nd_slice(base, cut, 2, &a) == ND_OK &&
-                nd_topk(a, k, 1, smallest, &values, &positions) == ND_OK &&
-                nd_to_host(positions, got, (size_t)(rows * k) * sizeof *got) == ND_OK;
+    int right = base && positions_of(base, cut, k, rows * k, got);
     for (int64_t r = 0; right && r < rows; r++) {
         for (int64_t i = 0; i < n; i++)
             places[i] = (r * n + i) * step;
@@ -91,9 +103,6 @@ static int topk_is_right(int trial)
         printf("topk: %s, %d of %d x %d by %d: wrong %s\n", nd_dtype_name(dtype), (int)k, (int)rows,
                (int)n, (int)step, nd_last_error()->message);
     nd_release(base);
-    nd_release(a);
-    nd_release(values);
-    nd_release(positions);
     return right;
 }
 
@@ -161,7 +170,7 @@ static int long_topk_is_right(int trial)
     const int64_t k = trial % 3 ? 1 + below(256) : 1 + below(20), shape[2] = {rows, n * step};
     const int64_t sample = n >> 16 > 64 ? n >> 16 : 64;
     const nd_index cut[2] = {nd_range(0, rows, 1), nd_range(0, n * step, step)};
-    nd_array *base, *a = NULL, *values = NULL, *positions = NULL;
+    nd_array *base;
     smallest = (int)below(2);
     for (int64_t r = 0; r < rows; r++)
         make_long((int32_t *)data + r * n, n, sample, (int)(one ? trial / 2 : r + trial) % LAYS);
@@ -170,9 +179,7 @@ static int long_topk_is_right(int trial)
     if (dtype != ND_I32) /* some of each element's bits */
         narrow(dtype, rows * n * step);
     base = array_of(dtype, 2, shape, data);
-    int right = base && nd_slice(base, cut, 2, &a) == ND_OK &&
-                nd_topk(a, k, 1, smallest, &values, &positions) == ND_OK &&
-                nd_to_host(positions, got, (size_t)(rows * k) * sizeof *got) == ND_OK;
+    int right = base && positions_of(base, cut, k, rows * k, got);
     for (int64_t r = 0; right && r < rows; r++) {
         for (int64_t i = 0; i < n; i++)
             number[i] = element(dtype, (r * n + i) * step);
@@ -182,9 +189,6 @@ static int long_topk_is_right(int trial)
         printf("topk: %d of %d x %d, trial %d: wrong %s\n", (int)k, (int)rows, (int)n, trial,
                nd_last_error()->message);
     nd_release(base);
-    nd_release(a);
-    nd_release(values);
-    nd_release(positions);
     return right;
 }
 
@@ -200,15 +204,15 @@ static int64_t count_in(const nd_array *count)
 static int compress_is_right(const nd_array *mask, const uint8_t *flags, int64_t n, int trial)
 {
     static const nd_dtype dtypes[] = {ND_I8, ND_I16, ND_I32, ND_I64, ND_C128, ND_I32};
-    static unsigned char data[MOST * 16], got[MOST * 16];
+    static unsigned char bytes[MOST * 16], got[MOST * 16];
     const nd_dtype dtype = dtypes[trial % 6];
     const int64_t row = trial % 6 == 5 ? 3 : 1, room = below(2) ? n : n / 3, none = 0;
     const int64_t shape[2] = {n, row}, space[2] = {room, row};
     const size_t nbytes = nd_dtype_size(dtype) * (size_t)row;
     for (size_t i = 0; i < nbytes * (size_t)n; i++)
-        data[i] = (unsigned char)(bits() >> 20);
-    nd_array *a = array_of(dtype, row > 1 ? 2 : 1, shape, data);
-    nd_array *out = array_of(dtype, row > 1 ? 2 : 1, space, data),
+        bytes[i] = (unsigned char)(bits() >> 20);
+    nd_array *a = array_of(dtype, row > 1 ? 2 : 1, shape, bytes);
+    nd_array *out = array_of(dtype, row > 1 ? 2 : 1, space, bytes),
              *count = array_of(ND_I64, 0, NULL, &none);
     int right = a && out && count && nd_select_into(a, mask, out, count) == ND_OK &&
                 nd_to_host(out, got, (size_t)room * nbytes) == ND_OK;
@@ -216,12 +220,12 @@ static int compress_is_right(const nd_array *mask, const uint8_t *flags, int64_t
     for (int64_t i = 0; right && i < n; i++)
         if (flags[i]) {
             right &= at >= room ||
-                     memcmp(got + (size_t)at * nbytes, data + (size_t)i * nbytes, nbytes) == 0;
+                     memcmp(got + (size_t)at * nbytes, bytes + (size_t)i * nbytes, nbytes) == 0;
             at++;
         }
     for (size_t i = (size_t)(at < room ? at : room) * nbytes; right && i < (size_t)room * nbytes;
          i++)
-        right &= got[i] == data[i]; /* the rest is as it was */
+        right &= got[i] == bytes[i]; /* the rest is as it was */
     right = right && count_in(count) == at;
     nd_release(a);
     nd_release(out);
@@ -289,9 +293,7 @@ static int look(void)
         right += long_topk_is_right(i);
     for (int i = 0; i < SELECTIONS; i++)
         right += selection_is_right(i);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    int (*ask_idle)(const char **) = (int (*)(const char **))dlsym(library, "stub_select_idle");
-    const int n = ask_idle(&idle);
+    const int n = idle_kernels("stub_select_idle", &idle);
     printf("selection: %d wrong, idle: %d %s\n", TOPKS + LONGS + SELECTIONS - right, n, idle);
     return 0;
 }

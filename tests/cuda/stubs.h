@@ -38,6 +38,16 @@ static const struct {
                   {"libcudnn.so.9", "libcudnnstub.so", NO_CUDNN},
                   {"libnvrtc.so.13", "libnvrtcstub.so", 0}};
 
+/* How many of the kernels that the pretended driver has were never launched, by its function of this name, and the names
+ * of the first; -1: there is no such function. */
+static inline int idle_kernels(const char *function, const char **name)
+{
+    int (*idle)(const char **);
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    *(void **)&idle = library ? dlsym(library, function) : NULL;
+    return idle ? idle(name) : -1;
+}
+
 /* A link to nothing would be passed over, and the search go on to the machine's own driver. */
 static const char *missing_stub(void)
 {

@@ -13,11 +13,6 @@ enum {
     TASK_OUT = 64
 };
 
-static int64_t ceiling(int64_t n, int64_t step)
-{
-    return (n + step - 1) / step;
-}
-
 /* Lines of positions of a phase, and how many each has. */
 typedef struct {
     int64_t lines, length, pairs; /* pairs of tiles in a line */
@@ -33,7 +28,7 @@ static lines lines_of(const cv_plan *p, const nd_window_axis axis[3])
         return l;
     l.lines = l.flat ? 1 : axis[1].n;
     l.length = l.flat ? (axis[1].n - 1) * p->pairs.pixels.columns + axis[2].n : axis[2].n;
-    l.pairs = ceiling(l.length, PAIR);
+    l.pairs = cpu_ceil_div(l.length, PAIR);
     return l;
 }
 
@@ -51,8 +46,8 @@ static void plan_tiles(cv_plan *p)
     s->tile_p = TASK_PAIRS;
     s->tile_o = TASK_OUT;
     for (;;) {
-        s->tiles_p = ceiling(most, s->tile_p);
-        s->tiles_o = ceiling(p->co, s->tile_o);
+        s->tiles_p = cpu_ceil_div(most, s->tile_p);
+        s->tiles_o = cpu_ceil_div(p->co, s->tile_o);
         if (s->units * cv_product(p->phases) * s->tiles_p * s->tiles_o >=
             2 * (int64_t)cpu_threads())
             return;
@@ -89,7 +84,7 @@ void cv_pairs_conv_plan(cv_plan *p)
                                                   : s->units;
     plan_tiles(p);
     s->most_steps = count_steps(p);
-    s->blocks_o = ceiling(p->co, CV_PAIRS_TILE);
+    s->blocks_o = cpu_ceil_div(p->co, CV_PAIRS_TILE);
     s->weight_bytes = s->blocks_o * s->most_steps * CV_PAIRS_BYTES;
     s->steps_at = 0;
     s->weights_at =
@@ -220,7 +215,7 @@ static void pack_pixels(void *ctx, int64_t begin, int64_t end)
     const turn *t = ctx;
     const cv_plan *p = t->a->r->p;
     const cv_pixels *g = &p->pairs.pixels;
-    const int64_t runs = ceiling(g->rows, PACKED_ROWS);
+    const int64_t runs = cpu_ceil_div(g->rows, PACKED_ROWS);
     for (int64_t task = begin; task < end; task++) {
         const int64_t unit = task / runs, row = task % runs * PACKED_ROWS;
         const int64_t last = row + PACKED_ROWS < g->rows ? row + PACKED_ROWS : g->rows;
@@ -399,7 +394,7 @@ void cv_pairs_conv(cv_run *r)
     for (int64_t first = 0; first < units; first += s->units) {
         turn t = {&a, first, units - first < s->units ? units - first : s->units, 0};
         a.pixels = 0;
-        cpu_parallel(t.units * ceiling(s->pixels.rows, PACKED_ROWS),
+        cpu_parallel(t.units * cpu_ceil_div(s->pixels.rows, PACKED_ROWS),
                      1 + 8192 / (s->pixels.columns * p->ci * PACKED_ROWS + 1), pack_pixels, &t);
         t.way = cv_pairs_way(a.weights, a.pixels);
         cpu_parallel(t.units * phases * s->tiles_o * s->tiles_p, 1 + 32768 / (work + 1), run_tiles,

@@ -12,11 +12,6 @@ enum {
     TASK_OUT = 256
 };
 
-static int64_t ceiling(int64_t n, int64_t step)
-{
-    return (n + step - 1) / step;
-}
-
 typedef struct {
     cv_plan f; /* the convolution */
     nd_window_axis axis[3];
@@ -36,9 +31,9 @@ static void plan_tiles(cv_pairs_plan *s, const cv_plan *f)
 {
     s->tile_o = TASK_OUT;
     while (s->tile_o > PAIR &&
-           f->groups * s->most_steps * ceiling(f->co, s->tile_o) < 2 * (int64_t)cpu_threads())
+           f->groups * s->most_steps * cpu_ceil_div(f->co, s->tile_o) < 2 * (int64_t)cpu_threads())
         s->tile_o /= 2;
-    s->tiles_o = ceiling(f->co, s->tile_o);
+    s->tiles_o = cpu_ceil_div(f->co, s->tile_o);
 }
 
 static void plan_call(work *w, const ndp_call *call)
@@ -54,7 +49,7 @@ static void plan_call(work *w, const ndp_call *call)
     w->positions = f->out.extent[1] * f->out.extent[2];
     s->most_steps = w->axis[1].taps * w->runs.runs * w->runs.blocks;
     plan_tiles(s, f);
-    s->blocks_o = ceiling(f->co, CV_PAIRS_TILE);
+    s->blocks_o = cpu_ceil_div(f->co, CV_PAIRS_TILE);
     s->columns = mm_round_up(w->positions, CV_PAIRS_DEPTH) + CV_PAIRS_DEPTH;
     s->gradient_bytes = s->blocks_o * CV_PAIRS_TILE * s->columns * 2;
     s->lanes = s->most_steps * PAIR;
@@ -80,7 +75,7 @@ static void pack_pixels(void *ctx, int64_t begin, int64_t end)
 {
     work *w = ctx;
     const cv_pixels *g = &w->f.pairs.pixels;
-    const int64_t runs = ceiling(g->rows, PACKED_ROWS);
+    const int64_t runs = cpu_ceil_div(g->rows, PACKED_ROWS);
     for (int64_t task = begin; task < end; task++) {
         const int64_t unit = task / runs, row = task % runs * PACKED_ROWS;
         const int64_t last = row + PACKED_ROWS < g->rows ? row + PACKED_ROWS : g->rows;
@@ -176,7 +171,7 @@ static void add_unit(const work *w, int64_t unit, int64_t number, int64_t o, int
     const char *pixels = w->scratch + s->pixels_at + (unit - w->first) * s->pixels.bytes;
     const char *gradient = w->scratch + s->gradient_at + (unit - w->first) * s->gradient_bytes;
     char *second = joined + MOST_BLOCKS * CV_PAIRS_BYTES;
-    const int64_t all = ceiling(w->positions, CV_PAIRS_DEPTH), group = unit % w->f.groups;
+    const int64_t all = cpu_ceil_div(w->positions, CV_PAIRS_DEPTH), group = unit % w->f.groups;
     float *sums = (float *)(void *)(w->scratch + s->sums_at) +
                   group * s->blocks_o * CV_PAIRS_TILE * s->lanes + number * PAIR;
     cv_pairs_step at[MOST_BLOCKS];
@@ -303,7 +298,7 @@ static void run_turns(work *w)
     for (w->first = 0; w->first < all; w->first += s->units) {
         w->units = all - w->first < s->units ? all - w->first : s->units;
         w->pixels = w->gradient = 0;
-        cpu_parallel(w->units * ceiling(s->pixels.rows, PACKED_ROWS),
+        cpu_parallel(w->units * cpu_ceil_div(s->pixels.rows, PACKED_ROWS),
                      1 + 8192 / (s->pixels.columns * f->ci * PACKED_ROWS + 1), pack_pixels, w);
         cpu_parallel(w->units * s->blocks_o, 1 + 8192 / (s->columns * CV_PAIRS_TILE),
                      pack_gradients, w);

@@ -6,6 +6,12 @@
 #include <ndock/op_expand.h>
 #include <ndock/plugin_facts.h>
 
+/* How many steps n takes, the last one perhaps in part. */
+static inline int64_t cpu_ceil_div(int64_t n, int64_t step)
+{
+    return (n + step - 1) / step;
+}
+
 /* A block of memory: ours, or foreign (map.wrap). */
 struct ndp_mem {
     char *base;

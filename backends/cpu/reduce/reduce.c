@@ -35,11 +35,6 @@ typedef struct {
     cpu_finish finish;
 } plan;
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 static const cpu_reduce_cell *cell_of(int32_t op, int32_t dtype)
 {
     static const uint8_t columns[NDP_OP_END] = {
@@ -153,9 +148,9 @@ static void plan_inner(plan *p)
     p->whole = p->unit && r->ndim == 1 && r->size > 0 && r->size <= p->fold &&
                (r->operands == 1 || r->stride[1][0] == 1);
     if (r->size > CHUNK && p->kept.size < MAX_PARTIALS) {
-        int64_t least = ceil_div(r->size, MAX_PARTIALS / p->kept.size);
-        p->chunk = ceil_div(least > CHUNK ? least : CHUNK, p->fold) * p->fold;
-        p->chunks = ceil_div(r->size, p->chunk);
+        int64_t least = cpu_ceil_div(r->size, MAX_PARTIALS / p->kept.size);
+        p->chunk = cpu_ceil_div(least > CHUNK ? least : CHUNK, p->fold) * p->fold;
+        p->chunks = cpu_ceil_div(r->size, p->chunk);
     }
 }
 
@@ -178,18 +173,19 @@ static void plan_sweep(plan *p)
               (k->shape[last] >= SHORT || p->wide > 1);
     if (!p->unit)
         turn_to_longest(k);
-    p->per_run = p->unit ? ceil_div(k->shape[last], reals) : 0;
+    p->per_run = p->unit ? cpu_ceil_div(k->shape[last], reals) : 0;
     /* Rows that must be gathered share one buffer. */
     int64_t gathered = CPU_FOLD_BYTES / (CPU_SWEEP_ROWS / 2) / (p->cell->bytes * p->cell->comps);
     p->tile = p->unit || gathered > reals ? reals : gathered;
-    p->tiles = p->unit ? k->size / k->shape[last] * p->per_run : ceil_div(k->size, p->tile);
+    p->tiles = p->unit ? k->size / k->shape[last] * p->per_run : cpu_ceil_div(k->size, p->tile);
     int64_t most_wide = p->unit ? k->shape[last] : k->size, n = p->reduced.size;
     int64_t width = p->tile < most_wide ? p->tile : most_wide;
-    int64_t wanted = ceil_div(64, p->tiles), most = n * width / CHUNK;
+    int64_t wanted = cpu_ceil_div(64, p->tiles), most = n * width / CHUNK;
     p->chunks = most < 2 || wanted < 2 ? 1 : most < wanted ? most : wanted;
-    p->chunk =
-        p->chunks == 1 ? n : ceil_div(ceil_div(n, p->chunks), CPU_SWEEP_ROWS) * CPU_SWEEP_ROWS;
-    p->chunks = p->chunk ? ceil_div(n, p->chunk) : 1;
+    p->chunk = p->chunks == 1
+                   ? n
+                   : cpu_ceil_div(cpu_ceil_div(n, p->chunks), CPU_SWEEP_ROWS) * CPU_SWEEP_ROWS;
+    p->chunks = p->chunk ? cpu_ceil_div(n, p->chunk) : 1;
 }
 
 static cpu_finish finish_of(const cpu_reduce_cell *cell, const ndp_call *call, int64_t count)

@@ -252,7 +252,8 @@ static int32_t run_triangular(lin_job *j)
 /* ---- the class ---- */
 
 /* A matrix alone with as many right sides as it has rows, as of an inverse, leaves most
- * multiprocessors without work: from so many rows on the library takes less time (on an H100). */
+ * multiprocessors without work: on an H100 a block took 1.3 to 1.6 times as long as PyTorch and CuPy, which
+ * call the library; this way itself was not timed. */
 enum { ALONE = 128 };
 
 static lin_way way_of(const lin_job *j)
