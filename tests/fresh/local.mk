@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The README's commands on bare machines (chroots), `make install`, and the tests again: takes an hour and needs root or sudo.
 #   make check-fresh [RELEASE='bookworm trixie noble'] [WHO='root user'] [FRESH_FLAGS=--slice]
-EXTRA_DIST += %reldir%/fresh.sh %reldir%/base.sh %reldir%/machine.sh %reldir%/traps.env
+EXTRA_DIST += %reldir%/fresh.sh %reldir%/base.sh %reldir%/machine.sh %reldir%/elsewhere.sh %reldir%/traps.env
 RELEASE = bookworm trixie noble
 WHO = root user
 check-fresh:

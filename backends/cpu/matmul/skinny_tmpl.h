@@ -86,9 +86,10 @@ static inline __attribute__((always_inline)) int64_t MM_FN(sweep_one)(int64_t n,
 #pragma GCC unroll 2
         for (int w = 0; w < MM_WIDE; w++)
             s[w] = MM_SET(0);
+        if (!first)
 #pragma GCC unroll 2
-        for (int w = 0; !first && w < MM_WIDE; w++)
-            memcpy(&s[w], c + j + w * MM_LANES, MM_BYTES);
+            for (int w = 0; w < MM_WIDE; w++)
+                memcpy(&s[w], c + j + w * MM_LANES, MM_BYTES);
 #pragma GCC unroll 8
         for (int d = 0; d < deep; d++) {
 #pragma GCC unroll 2
@@ -227,16 +228,17 @@ static inline __attribute__((always_inline)) void MM_FN(dot_short)(
                 s[i][v] = MM_FMA(x, y, s[i][v]);
             }
         }
+    if (rest > 0)
 #pragma GCC unroll 8
-    for (int v = 0; rest > 0 && v < MM_DOT_VECTORS; v++) {
-        memcpy(&x, tail + v * MM_LANES, MM_BYTES);
+        for (int v = 0; v < MM_DOT_VECTORS; v++) {
+            memcpy(&x, tail + v * MM_LANES, MM_BYTES);
 #pragma GCC unroll 4
-        for (int i = 0; i < columns; i++) {
-            memcpy(&y, b + i * ldb + whole + v * MM_LANES, MM_BYTES);
-            y = (MM_V)((mm_bytes)y & kept[v]);
-            s[i][v] = MM_FMA(x, y, s[i][v]);
+            for (int i = 0; i < columns; i++) {
+                memcpy(&y, b + i * ldb + whole + v * MM_LANES, MM_BYTES);
+                y = (MM_V)((mm_bytes)y & kept[v]);
+                s[i][v] = MM_FMA(x, y, s[i][v]);
+            }
         }
-    }
 #pragma GCC unroll 4
     for (int i = 0; i < columns; i++)
         c[i] = MM_FN(dot_total)((const MM_T *)s[i]);
