@@ -14,12 +14,16 @@ sanitizer_check = MAKE='$(MAKE)' $(SHELL) $(srcdir)/build-aux/sanitizer-check.sh
 EXTRA_DIST += %reldir%/sanitizer-check.sh %reldir%/tsan.supp
 
 # check-threads: the tests in which threads meet, for a slice of check-tsan (SANITIZER_GOALS=check-threads); check-sanitized: those that
-# say something under a sanitizer. Only their own programs are compiled, and what scripts call.
-check-threads: all
-	$(AM_V_at)tests=`$(SHELL) $(srcdir)/tests/threaded.sh $(srcdir) $$($(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS))`; $(check_some)
+# say something under a sanitizer. Only their own programs are compiled, and what scripts call; for the former, which are no scripts,
+# neither examples nor the tools of the kit.
+check-threads: libndock.la $(plugin_LTLIBRARIES) $(bin_PROGRAMS) tools/ndock-probe
+	$(AM_V_at)tests=`$(SHELL) $(srcdir)/tests/threaded.sh $(srcdir) $$($(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS))`; goal=check-TESTS; $(check_some)
 check-sanitized: all
-	$(AM_V_at)tests=`$(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS)`; $(check_some)
-check_some = $(MAKE) $(AM_MAKEFLAGS) check TESTS="`echo $$tests`" \
+	$(AM_V_at)tests=`$(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS)`; goal=check; $(check_some)
+if HAVE_PYTHON_HEADERS
+check-threads: python/package.stamp
+endif
+check_some = $(MAKE) $(AM_MAKEFLAGS) $$goal TESTS="`echo $$tests`" \
   check_PROGRAMS="`{ printf '%s\n' $$tests | grep '\.t$$'; printf '%s\n' $(check_PROGRAMS) | grep -v '\.t$$'; } | tr '\n' ' '`"
 EXTRA_DIST += tests/sanitized.sh
 

@@ -12,7 +12,7 @@ if [ -n "${SLICE:-}" ]; then
     export NDOCK_TEST_SLICE=1 NDOCK_CONFORM_COUNT=6 NDOCK_MEMORY_OPS=20000
     echo 'test -n "$enable_static" || enable_static=no' >>"$CONFIG_SITE"
     if [ -z "${CCACHE:-}" ]; then
-        export CFLAGS='-O1 -g1 -fno-tree-vectorize'
+        export CFLAGS='-Og -g1 -fno-tree-vectorize'
         echo 'test -n "$enable_cpu_variants" || enable_cpu_variants=no' >>"$CONFIG_SITE"
     fi
 fi

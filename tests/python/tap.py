@@ -10,8 +10,11 @@
         main(globals())
 
 An assertion or another exception is a failure, with its traceback as comments; raising Skip("why") skips. Arguments of
-the program choose tests whose names contain one of them."""
+the program choose tests whose names contain one of them. NDOCK_TEST_THREADED=1 chooses those in which threads meet."""
 import contextlib
+import inspect
+import os
+import re
 import sys
 import traceback
 
@@ -62,12 +65,23 @@ def _run(number, name, function, args):
     return 0
 
 
+def _threaded(names):
+    """Functions whose lines, or those of a function of the same file that they name, speak of threads or of streams."""
+    text = {name: inspect.getsource(f) for name, f in names.items()
+            if getattr(f, "__module__", None) == "__main__" and (inspect.isfunction(f) or inspect.isclass(f))}
+    words = r"[Tt]hread|Stream\("
+    others = [name for name, lines in text.items() if not name.startswith("test_") and re.search(words, lines)]
+    pattern = "|".join([words] + [rf"\b{name}\b" for name in others])
+    return {name for name, lines in text.items() if re.search(pattern, lines)}
+
+
 def main(names):
     wanted = sys.argv[1:]
+    chosen = _threaded(names) if os.environ.get("NDOCK_TEST_THREADED") else names
     tests = [(name[5:].replace("_", " "), f, args)
              for name, f in list(names.items()) if name.startswith("test_") and callable(f)
              for args in getattr(f, "cases", [()])
-             if not wanted or any(w in name for w in wanted)]
+             if name in chosen and (not wanted or any(w in name for w in wanted))]
     print(f"1..{len(tests)}", flush=True)
     failed = sum(_run(i, *t) for i, t in enumerate(tests, 1))
     sys.exit(failed != 0)

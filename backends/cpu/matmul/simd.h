@@ -153,8 +153,13 @@ static inline float mm_fma_1_f32(float a, float b, float c)
 }
 static inline mm_v_f32 mm_fma_f32(mm_v_f32 a, mm_v_f32 b, mm_v_f32 c)
 {
+    float x[MM_BYTES / 4], y[MM_BYTES / 4], sum[MM_BYTES / 4];
+    memcpy(x, &a, sizeof a);
+    memcpy(y, &b, sizeof b);
+    memcpy(sum, &c, sizeof c);
     for (int l = 0; l < MM_BYTES / 4; l++)
-        c[l] = mm_fma_1_f32(a[l], b[l], c[l]);
+        sum[l] = mm_fma_1_f32(x[l], y[l], sum[l]);
+    memcpy(&c, sum, sizeof c);
     return c;
 }
 static inline mm_v_f64 mm_fma_f64(mm_v_f64 a, mm_v_f64 b, mm_v_f64 c)
