@@ -16,13 +16,14 @@ EXTRA_DIST += %reldir%/sanitizer-check.sh %reldir%/tsan.supp
 # check-threads: the tests in which threads meet, for a slice of check-tsan (SANITIZER_GOALS=check-threads); check-sanitized: those that
 # say something under a sanitizer. Only their own programs are compiled, and what scripts call; for the former, which are no scripts,
 # neither examples nor the tools of the kit.
-check-threads: libndock.la $(plugin_LTLIBRARIES) $(bin_PROGRAMS) tools/ndock-probe
+threads_use = libndock.la $(plugin_LTLIBRARIES) $(bin_PROGRAMS) tools/ndock-probe
+if HAVE_PYTHON_HEADERS
+threads_use += python/package.stamp
+endif
+check-threads: $(threads_use)
 	$(AM_V_at)tests=`$(SHELL) $(srcdir)/tests/threaded.sh $(srcdir) $$($(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS))`; goal=check-TESTS; $(check_some)
 check-sanitized: all
 	$(AM_V_at)tests=`$(SHELL) $(srcdir)/tests/sanitized.sh $(TESTS)`; goal=check; $(check_some)
-if HAVE_PYTHON_HEADERS
-check-threads: python/package.stamp
-endif
 check_some = $(MAKE) $(AM_MAKEFLAGS) $$goal TESTS="`echo $$tests`" \
   check_PROGRAMS="`{ printf '%s\n' $$tests | grep '\.t$$'; printf '%s\n' $(check_PROGRAMS) | grep -v '\.t$$'; } | tr '\n' ' '`"
 EXTRA_DIST += tests/sanitized.sh
