@@ -6,9 +6,9 @@
 
 Contenders of a row take turns; a figure is the median of --rounds after five warm-up turns, by the
 contender's own events on the device. Bytes count each input read once and each output written
-once, so that a figure divides by the copy ceiling, measured first in the same run. The rows and
-their aims are those of gpu-anchors.md. A peer that is not installed is left out, and said so.
---rows speed: those of speed.md, from Python (bench/gpu_speed.py, which needs the package); all: both.
+once, so that a figure divides by the copy ceiling, measured first in the same run. Aims
+stand beside the rows (AIMS). A peer that is not installed is left out, and said so.
+--rows speed: those of bench/gpu_speed.py, from Python, which needs the package; all: both.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ import ndock_ctypes  # noqa: E402
 from gpu_timing import Aims  # noqa: E402
 
 WARM_UP = 5
-# gpu-anchors.md's: of a row's name, or of what it begins with; see gpu_timing.Aims.
+# Of a row's name, or of what it begins with; see gpu_timing.Aims.
 AIMS = {"pow 2.5 f32": ("torch", 1.0), "pow 2.5 bf16": 3825, "where": 4000, "transpose": 3600, "a.T": 3600, "slice": ("torch", 1.0),
         "row broadcast": 4000, "col broadcast": 4000, "flip": 4000, "permute": 3400, "sum": ("peer", 0.97), "max ": ("peer", 0.97),
         "argmax": 4000, "var": 4000, "softmax": 4000, "layer_norm": 4000, "cumulative_sum": 3600, "take": ("torch", 0.98),

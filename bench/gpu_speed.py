@@ -8,7 +8,7 @@ A figure is the least of the rounds, each of as many calls as take about 8 ms, b
 a row take turns on the same numbers, and ndock's result is compared with PyTorch's on the device before it is timed. "x": the best peer's
 time over ndock's, above 1 where ndock is faster; "of copy": the share of what a copy reaches in the same run; "aim" is speed.md's, and what
 that is on this card where memory is the limit, by the copy of the same run; what is short of its aim is listed at the end. A row that fails says so, and the run goes on. Run it with NDOCK_FALLBACK=error, so that nothing can be
-staged through the CPU unseen. bench/gpu.py has the rows of gpu-anchors.md; its --rows speed runs these."""
+staged through the CPU unseen. bench/gpu.py has rows by the C interface; its --rows speed runs these."""
 import argparse
 import json
 import time
@@ -229,7 +229,7 @@ def small(d, q):
 
 
 def anchors(d, q):
-    """Rows of gpu-anchors.md that bench/gpu.py has not: the others are its own, and bench/gpu_graph.py's and bench/exchange.py's."""
+    """Rows that bench/gpu.py has not: others are its own, and bench/gpu_graph.py's and bench/exchange.py's."""
     nd, torch, cupy = d.nd, d.torch, d.cupy
     n = 1 << (26 if q else 28)
     three = [d.real(n) for _ in range(3)]

@@ -67,7 +67,7 @@ def shown(best, who):
     return f"{best[who] * 1e3:10.3f} {ratio:>7}"
 
 
-CEILING = 4250.0  # GB/s of the copy beside which speed.md and gpu-anchors.md state their aims
+CEILING = 4250.0  # GB/s of the copy beside which aims are stated
 
 
 class Aims:

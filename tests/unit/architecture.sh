@@ -13,9 +13,18 @@ all_exist() {
     done
     return $missing
 }
+# Programs of bench/ that a page names as a command.
+benchmarks_run() {
+    failed=0
+    for program in $(cd "$srcdir" && grep -ohE 'bench/[a-z_]+\.py' README.md CONTRIBUTING.md docs/*.md | sort -u); do
+        [ -x "$srcdir/$program" ] || { echo "$program cannot be run"; failed=1; }
+    done
+    return $failed
+}
 short() { [ "$(wc -l <"$srcdir/ARCHITECTURE.md")" -le 180 ]; }
 for page in ARCHITECTURE.md README.md CONTRIBUTING.md; do
     check "every path in $page exists" all_exist "$page"
 done
+check 'benchmarks that pages name can be run' benchmarks_run
 check 'ARCHITECTURE.md has no more than 180 lines' short
 finish
