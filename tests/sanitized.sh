@@ -11,6 +11,7 @@ repeated() {
     tests/kit/* | tests/broken/* | tests/abi/run.sh | tests/conform/bits.sh | tests/change/* | tests/layers/*) ;;
     tests/unit/jobs.sh | tests/unit/fashion.sh | tests/unit/convnet.sh | tests/unit/manpages.sh | tests/unit/symbols.sh) ;;
     bench/overlap.sh) ;; # what a measurement prints
+    tests/fuzz/*.t | tests/fuzz/objects.py) ;; # check-fuzz, fuzz-calls and fuzz-python run them, for longer
     tests/allocators/whole.sh | tests/python/test_kernel_cache.py | tests/python/test_paths.py) ;;
     tests/python/test_calculus.py | tests/python/test_decompositions.py | tests/python/test_distributions.py | tests/python/test_docs.py) ;;
     tests/python/test_einsum.py | tests/python/test_fft.py | tests/python/test_fuse_words.py | tests/python/test_histogram.py) ;;
