@@ -68,6 +68,10 @@ AS_CASE([$nd_isa_highest], [0], [nd_isa_list=], [1], [nd_isa_list=", AVX2"], [nd
 AC_SUBST([ND_CPU_ISA_HIGHEST], [$nd_isa_highest])
 AM_CONDITIONAL([HAVE_AVX2_VARIANT], [test $nd_isa_highest -ge 1])
 AM_CONDITIONAL([HAVE_AVX512_VARIANT], [test $nd_isa_highest -ge 2])
+dnl With -Og GCC 14 inlines no function that is passed to one that is inlined, and fails where it has to.
+ND_CPU_CALLS=
+AS_CASE([" $CFLAGS "], [*" -Og "*], [ND_CPU_CALLS=-DCPU_KEEPS_CALLS])
+AC_SUBST([ND_CPU_CALLS])
 AC_SUBST([ND_AVX2_CFLAGS])
 AC_SUBST([ND_AVX512_CFLAGS])])
 

@@ -15,7 +15,7 @@ cpu_isa_sources = \
   %reldir%/reduce/reduce_isa.c \
   %reldir%/index/search_isa.c \
   %reldir%/sort/sort_isa.c
-cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DCPU_ISA_HIGHEST=$(ND_CPU_ISA_HIGHEST) -DCPU_HAS_AMX=$(ND_AMX)
+cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DCPU_ISA_HIGHEST=$(ND_CPU_ISA_HIGHEST) -DCPU_HAS_AMX=$(ND_AMX) $(ND_CPU_CALLS)
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
 
 noinst_LTLIBRARIES += %reldir%/libcpu-baseline.la

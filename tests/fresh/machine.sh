@@ -6,13 +6,13 @@ set -uo pipefail
 failures=()
 export CONFIG_SITE=$HOME/config.site
 cat /config.site >"$CONFIG_SITE"
-# A slice is compiled as the sanitizer builds are, and for one kind of processor, since fast code would take most of the time; unless
+# A slice is compiled without much optimisation, and for one kind of processor, since fast code would take most of the time; unless
 # a cache may have it already.
 if [ -n "${SLICE:-}" ]; then
     export NDOCK_TEST_SLICE=1 NDOCK_CONFORM_COUNT=6 NDOCK_MEMORY_OPS=20000
     echo 'test -n "$enable_static" || enable_static=no' >>"$CONFIG_SITE"
     if [ -z "${CCACHE:-}" ]; then
-        export CFLAGS='-Og -g1 -fno-tree-vectorize'
+        export CFLAGS='-O1 -g1 -fno-tree-vectorize'
         echo 'test -n "$enable_cpu_variants" || enable_cpu_variants=no' >>"$CONFIG_SITE"
     fi
 fi

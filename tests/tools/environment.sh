@@ -18,6 +18,7 @@ NDOCK_TEST_BREAKS
 NDOCK_TEST_LONG
 NDOCK_TEST_PROGRAMS
 NDOCK_TEST_SLICE
+NDOCK_TEST_THREADED
 END
 sed -n 's/^ND_PARAM(\([A-Z0-9_]*\),.*/NDOCK_\1/p' "$srcdir/core/base/param.def" >"$tap_dir/variables"
 sed 's/=.*//' "$srcdir/tests/fresh/traps.env" >>"$tap_dir/variables"

@@ -7,7 +7,11 @@
 #include "math/pow.h"
 #include "math/vmath.h"
 
+#ifdef CPU_KEEPS_CALLS /* configure says why */
+#define EW_INLINE static inline __attribute__((unused))
+#else
 #define EW_INLINE static inline __attribute__((always_inline, unused))
+#endif
 /* clang tests for overlap at run time, and warns where it is told not to and cannot vectorise. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define EW_IVDEP _Pragma("GCC ivdep")
