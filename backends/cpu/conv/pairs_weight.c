@@ -16,7 +16,7 @@ typedef struct {
     cv_plan f; /* the convolution */
     nd_window_axis axis[3];
     cv_pairs_runs runs;
-    int64_t positions, steps;
+    int64_t positions;
     int64_t out_stride[5];
     char *out, *scratch, *slots;
     atomic_uchar *busy;
