@@ -6,10 +6,11 @@
  * one phase, backward one for each remainder of the stride. Its sums are products of matrices,
  * weights by the taps of positions, that are never in memory as a whole: a tile of positions is
  * packed into panels for the kernels of matmul, a block of k at a time.
- * Where groups have channels enough, and no depth, nothing is packed: direct.h.
+ * Where groups have channels enough, and no depth, nothing is packed: direct.h. Planes of bf16 are sums
+ * of pairs, in an order of their own: pairs.h.
  *
  * k counts taps within channels, or channels within taps where channels lie side by side. Blocks of
- * k and the order of sums are those of matmul.h, so that bits do not depend on tiles or threads. */
+ * k and, but for pairs, the order of sums are those of matmul.h, so that bits do not depend on tiles or threads. */
 #ifndef NDOCK_CPU_CONV_H
 #define NDOCK_CPU_CONV_H
 #include "conv/direct.h"
