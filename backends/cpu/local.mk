@@ -89,7 +89,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/index/eights.h %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
   %reldir%/linalg/batch.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/iterate_tmpl.h \
-  %reldir%/linalg/lapack.c %reldir%/linalg/lapack.h \
+  %reldir%/linalg/lapack.c %reldir%/linalg/lapack.h %reldir%/linalg/lapack_calls.h \
+  %reldir%/linalg/lapack_eigen.c %reldir%/linalg/lapack_factor.c %reldir%/linalg/lapack_svd.c \
   %reldir%/linalg/leaf_tmpl.h %reldir%/linalg/linalg.h %reldir%/linalg/own.c %reldir%/linalg/product.c %reldir%/linalg/reduce.c \
   %reldir%/linalg/scalar_tmpl.h %reldir%/linalg/solve.c %reldir%/linalg/spectral.h %reldir%/linalg/spectral_tmpl.h \
   %reldir%/linalg/svd.c %reldir%/linalg/triangular.c %reldir%/linalg/undef.h \
