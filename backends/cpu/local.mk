@@ -85,11 +85,12 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/compiler/compiler.c %reldir%/compiler/compiler.h %reldir%/compiler/object.c %reldir%/compiler/source.c \
   %reldir%/host/bell.h %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
   %reldir%/host/params.c %reldir%/host/quota.c %reldir%/host/quota.h %reldir%/host/scalar.c %reldir%/host/slots.h %reldir%/host/threads.c \
-  %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
+  %reldir%/index/count.c %reldir%/index/count_tmpl.h %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
   %reldir%/index/eights.h %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
   %reldir%/linalg/batch.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/iterate_tmpl.h \
-  %reldir%/linalg/lapack.c %reldir%/linalg/lapack.h \
+  %reldir%/linalg/lapack.c %reldir%/linalg/lapack.h %reldir%/linalg/lapack_calls.h \
+  %reldir%/linalg/lapack_eigen.c %reldir%/linalg/lapack_factor.c %reldir%/linalg/lapack_svd.c \
   %reldir%/linalg/leaf_tmpl.h %reldir%/linalg/linalg.h %reldir%/linalg/own.c %reldir%/linalg/product.c %reldir%/linalg/reduce.c \
   %reldir%/linalg/scalar_tmpl.h %reldir%/linalg/solve.c %reldir%/linalg/spectral.h %reldir%/linalg/spectral_tmpl.h \
   %reldir%/linalg/svd.c %reldir%/linalg/triangular.c %reldir%/linalg/undef.h \

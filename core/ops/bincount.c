@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * bincount: how often each of the integers from 0 is in an array, or sums of weights by them. */
 #include "core/ops/bins.h"
+#include "core/ops/prepare.h"
 
 #define AT_ONCE_FROM 32768 /* elements that are counted before the largest is known */
 #define AT_ONCE_SAMPLE 1024
@@ -8,6 +9,7 @@
 #define COPIED_MAX 65536 /* counts */
 #define FEW 256          /* elements: a table of edges would cost more than it spares */
 #define BLOCK 32768      /* elements that stay in a cache between the passes */
+#define AT_A_TIME 131072 /* elements whose sums need no blocks: they stay in the second cache */
 
 /* The same bits as unsigned integers, the largest of which says whether any is negative. */
 static nd_array *as_unsigned(nd_steps *s, const nd_array *a)
@@ -96,6 +98,38 @@ static nd_array *counted_at_once(nd_steps *s, const nd_array *bits, int64_t leng
     return trimmed(s, nd__step_part(s, counts, 0, 0, end > length ? end : length, 1));
 }
 
+/* ---- by the device's operation ---- */
+
+static bool counts_itself(const nd_array *a)
+{
+    return nd_device_op_dtypes(a->storage->device, ND_OP_bincount) >> a->dtype & 1;
+}
+
+static nd_status run_count(const nd_operation *of, const nd_array *dst)
+{
+    nd_array *const outs[1] = {(nd_array *)(uintptr_t)dst};
+    return dst->size ? nd__run_arrays(of->info->op, of->in[1] ? 2 : 1, of->in, 1, outs, NULL)
+                     : (nd_status)ND_OK;
+}
+
+/* The sums of f64 weights, or counts, of the integers below length. */
+static nd_array *counted(nd_steps *s, const nd_array *a, const nd_array *weights, int64_t length)
+{
+    nd_operation of;
+    nd_array *r = NULL;
+    if (s->status != ND_OK)
+        return NULL;
+    nd__operation_begin(&of, ND_OP_bincount, run_count);
+    nd_status status = nd__operand(&of, 0, a);
+    if (status == ND_OK && weights)
+        status = nd__operand(&of, 1, weights);
+    of.compute = a->dtype;
+    of.result = weights ? ND_F64 : ND_I64;
+    nd__result_shape(&of, 1, &length);
+    ND_STEP(s, r, nd__into_new(&of, status, &r));
+    return r;
+}
+
 /* ---- sums by position ---- */
 
 /* Sums so far; room for integers below `room`, of which those below `length` are wanted. */
@@ -171,22 +205,35 @@ static nd_array *sums_of(nd_steps *s, const nd_array *a, const nd_array *weights
 static nd_array *counts_of(nd_steps *s, const nd_array *a, int64_t length)
 {
     nd_array *one, *bits = as_unsigned(s, a);
-    if (a->size <= FEW && length <= FEW) {
+    const bool itself = s->status == ND_OK && counts_itself(a);
+    if (!itself && a->size <= FEW && length <= FEW) {
         ND_STEP(s, one, nd_full(a->storage->device, ND_I64, 0, NULL, nd_int(1), &one));
         return s->status == ND_OK ? sums_of(s, a, one, length) : NULL;
     }
     nd_array *r = counted_at_once(s, bits, length);
     if (!r && s->status == ND_OK)
         s->status = length_of(s, a, bits, &length);
-    if (!r && s->status == ND_OK)
-        r = nd__counts_of_integers(s, bits, length);
-    return r;
+    if (r || s->status != ND_OK)
+        return r;
+    /* Of many elements to not as many counts several threads count, by a table of edges. */
+    return itself && (a->size < AT_ONCE_FROM || length / 4 > a->size)
+               ? counted(s, a, NULL, length)
+               : nd__counts_of_integers(s, bits, length);
+}
+
+static nd_array *weighted(nd_steps *s, const nd_array *a, const nd_array *weights, int64_t length)
+{
+    const nd_array *w = nd__step_cast(s, weights, ND_F64);
+    if (s->status != ND_OK || a->size > AT_A_TIME || !counts_itself(a))
+        return s->status == ND_OK ? sums_of(s, a, w, length) : NULL;
+    s->status = length_of(s, a, as_unsigned(s, a), &length);
+    return counted(s, a, w, length);
 }
 
 nd_status nd_bincount(const nd_array *a, const nd_array *weights, int64_t minlength, nd_array **out)
 {
     nd_steps s;
-    nd_array *w = NULL, *r = NULL;
+    nd_array *r = NULL;
     ND_OUT("bincount", 3, out, NULL);
     ND_RETURN_IF(nd__check_array("bincount", a, 0));
     if (!(nd__kind(a->dtype) & (ND_KIND_INT | ND_KIND_UINT | ND_KIND_BOOL)))
@@ -205,11 +252,6 @@ nd_status nd_bincount(const nd_array *a, const nd_array *weights, int64_t minlen
         return nd__fail(ND_ERR_DTYPE, "bincount", 1, "weights are real, not %s",
                         nd_dtype_name(weights->dtype));
     ND_RETURN_IF(nd__steps_begin(&s, "bincount", a, NULL));
-    if (weights) {
-        w = nd__step_cast(&s, weights, ND_F64);
-        r = s.status == ND_OK ? sums_of(&s, a, w, minlength) : NULL;
-    } else {
-        r = counts_of(&s, a, minlength);
-    }
+    r = weights ? weighted(&s, a, weights, minlength) : counts_of(&s, a, minlength);
     return nd__steps_end(&s, "bincount", r, out);
 }

@@ -56,13 +56,9 @@ nd_status nd__run_arrays(nd_op op, int n_in, const nd_array *const *in, int n_ou
         v[i] = nd__view(in[i]);
     for (int i = 0; i < n_out; i++)
         v[n_in + i] = nd__view(out[i]);
-    ndp_call call = {.size = sizeof call,
-                     .op = op,
-                     .n_in = (uint32_t)n_in,
-                     .n_out = (uint32_t)n_out,
-                     .in = v,
-                     .out = v + n_in,
-                     .params = params};
+    ndp_call call;
+    nd__set_call(&call, op, (uint32_t)n_in, v, (uint32_t)n_out, v + n_in);
+    call.params = params;
     return nd__run(out[0]->storage->device, &call);
 }
 

@@ -98,6 +98,7 @@ static const form forms[] = {
     {ND_CLASS_FFT, ND_OP_fft_r2c, "a2", "c2"},
     {ND_CLASS_FFT, ND_OP_fft_c2r, "a2", "x2"},
     {ND_CLASS_FFT, 0, "a2", "r2"},
+    {ND_CLASS_COUNT, 0, "a1", "i1"},
     {ND_CLASS_QUANT, ND_OP_dequantize, "u2", "a2"},
     {ND_CLASS_QUANT, ND_OP_quantize, "a2", "u2"},
     {ND_CLASS_QUANT, ND_OP_matmul_q, "a2u2", "a2"},

@@ -172,6 +172,18 @@ static nd_status run_search(const nd_op_info *info, int form, const operands *o,
     return nd_searchsorted(o->sorted, o->a, form, NULL, r);
 }
 
+static nd_status run_count(const nd_op_info *info, int form, const operands *o, nd_array **r)
+{
+    const int64_t n = nd_size(o->a);
+    nd_array *flat = NULL;
+    nd_status status = nd_reshape_copy(o->a, 1, &n, &flat);
+    (void)info;
+    if (status == ND_OK)
+        status = nd_bincount(flat, NULL, form, r);
+    nd_release(flat);
+    return status;
+}
+
 /* By class; no forms: its operations read no bool, or only after a copy to another dtype. */
 static const struct {
     run_fn *run;
@@ -196,6 +208,7 @@ static const struct {
     [ND_CLASS_NONZERO] = {run_nonzero, 2, false},
     [ND_CLASS_SORT] = {run_sort, 2, false},
     [ND_CLASS_SEARCH] = {run_search, 2, false},
+    [ND_CLASS_COUNT] = {run_count, 2, false},
     [ND_CLASS_RANDOM] = {NULL, 0, true},
     [ND_CLASS_FACTOR] = {NULL, 0, true},
     [ND_CLASS_SOLVE] = {NULL, 0, true},
