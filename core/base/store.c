@@ -93,9 +93,12 @@ void nd__store_close(nd_kernel_store *s)
 
 void nd__store_path(const nd_kernel_store *s, const uint8_t hash[32], char path[ND_STORE_PATH])
 {
-    char digits[2 * 32 + 1];
-    for (int i = 0; i < 32; i++)
-        snprintf(digits + 2 * i, 3, "%02x", hash[i]);
+    static const char digit[] = "0123456789abcdef";
+    char digits[2 * 32 + 1] = "";
+    for (int i = 0; i < 32; i++) {
+        digits[2 * i] = digit[hash[i] >> 4];
+        digits[2 * i + 1] = digit[hash[i] & 15];
+    }
     snprintf(path, ND_STORE_PATH, "%s/%.2s/%s", s->dir, digits, digits + 2);
 }
 

@@ -340,15 +340,16 @@ static int add_key(cuda_program_kernel *k, int whole)
     return !text.failed;
 }
 
-/* What its code is made of: of what is assembled a key, of the others the source. */
+/* What its code is made of: of what is assembled a key, else the source. Where a key is there for most
+ * calls, the source for the others is written once one of them comes. */
 static int add_sources(cuda_program_kernel *k, char *why, size_t n)
 {
     const int assembles = is_assembled();
-    for (int whole = k->how == CUDA_PROGRAM_STRIDED; whole < 2; whole++) {
+    for (int whole = 1; whole >= (k->how == CUDA_PROGRAM_STRIDED); whole--) {
         if (assembles && cuda_program_assembles(&k->program, k->dev->capability, whole) &&
             add_key(k, whole))
             continue;
-        if (!add_source(k, whole, &k->rows, why, n))
+        if (!k->code[1].key && !add_source(k, whole, &k->rows, why, n))
             return 0;
     }
     return 1;
