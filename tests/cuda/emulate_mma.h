@@ -72,4 +72,41 @@ MMA_FN void mma_multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uin
         c[o] = (float)sum[o];
 }
 
+/* TF32: tensor cores read no more bits of their operands. Lane l has columns l%4 and l%4 + 4 of rows l/4 and l/4 + 8 of
+ * the left operand, and those rows of column l/4 of the right one. */
+static inline double emulated_tf32(uint32_t bits)
+{
+    return (double)__uint_as_float(bits & 0xffffe000u);
+}
+MMA_FN void mma_multiply_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+    const int lane = (int)(emulated_thread.x % 32);
+    double sum[4] = {c[0], c[1], c[2], c[3]};
+    for (int four = 0; four < 4; four++) {
+        double x[4], y[2][2];
+        for (int r = 0; r < 4; r++)
+            x[r] = emulated_tf32(__shfl_sync(0xffffffffu, a[r], lane / 4 * 4 + four));
+        for (int j = 0; j < 2; j++) {
+            y[j][0] = emulated_tf32(__shfl_sync(0xffffffffu, b0, (lane % 4 * 2 + j) * 4 + four));
+            y[j][1] = emulated_tf32(__shfl_sync(0xffffffffu, b1, (lane % 4 * 2 + j) * 4 + four));
+        }
+        for (int o = 0; o < 4; o++)
+            for (int k = 0; k < 2; k++)
+                sum[o] += x[o / 2 + 2 * k] * y[o % 2][k];
+    }
+    for (int o = 0; o < 4; o++)
+        c[o] = (float)sum[o];
+}
+MMA_FN void mma_begin_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+    for (int o = 0; o < 4; o++)
+        c[o] = 0;
+    mma_multiply_tf32(c, a, b0, b1);
+}
+MMA_FN void mma_split_tf32(float x, uint32_t *high, uint32_t *low)
+{
+    *high = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+    *low = __float_as_uint(x - __uint_as_float(*high));
+}
+
 #endif
