@@ -180,7 +180,8 @@ WINDOW_FN void gather_save(const cuda_convolving &p, int32_t m, int32_t n, float
     }
 }
 
-/* A result from its definition, but for bias and epilogue. */
+/* A result from its definition, but for bias and epilogue. What is outside of the image counts as zeros, whose product
+ * with an infinity is no number. */
 struct gather_result {
     const cuda_convolving &p;
 
@@ -192,12 +193,12 @@ struct gather_result {
             return 0;
         for (int32_t tap = 0; tap < taps; tap++) {
             int64_t offset;
-            if (!gather_meets(p, gather_pixel_of(p, n), tap, &offset))
-                continue;
+            const bool inside = gather_meets(p, gather_pixel_of(p, n), tap, &offset);
             const float *w = (const float *)p.partial + tap * (int64_t)channels * p.rows + m,
-                        *x = (const float *)p.image + offset;
+                        *x = (const float *)p.image + (inside ? offset : 0);
             for (int32_t i = 0; i < channels; i++)
-                sum = neural_fma(w[i * (int64_t)p.rows], x[i * p.image_stride[1]], sum);
+                sum = neural_fma(w[i * (int64_t)p.rows], inside ? x[i * p.image_stride[1]] : 0.0f,
+                                 sum);
         }
         return sum;
     }

@@ -146,10 +146,11 @@ struct gather_sum {
         for (int32_t t = begin; t < end; t++) {
             const gather_pixel at = gather_pixel_of(p, t);
             int64_t offset;
+            float x = 0;
             if (gather_meets(p, at, tap, &offset))
-                sum = neural_fma(((const float *)p.grid)[gather_grid(p, at) + m * p.grid_stride[1]],
-                                 ((const float *)p.image)[offset + channel * p.image_stride[1]],
-                                 sum);
+                x = ((const float *)p.image)[offset + channel * p.image_stride[1]];
+            sum = neural_fma(((const float *)p.grid)[gather_grid(p, at) + m * p.grid_stride[1]], x,
+                             sum);
         }
         return sum;
     }
