@@ -83,6 +83,12 @@ static inline uint32_t __float_as_uint(float x)
     __builtin_memcpy(&bits, &x, sizeof bits);
     return bits;
 }
+static inline float __uint_as_float(uint32_t bits)
+{
+    float x;
+    __builtin_memcpy(&x, &bits, sizeof x);
+    return x;
+}
 static inline long long __double_as_longlong(double x)
 {
     long long bits;

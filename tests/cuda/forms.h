@@ -111,7 +111,7 @@ static int same(const form *f, const char *a, const char *b, double unit)
 {
     for (int64_t i = 0; i < f->size; i++) {
         const double x = get(f, a, i), y = get(f, b, i);
-        if (!(fabs(x - y) <= unit * (4 + fabs(y)) || (isnan(x) && isnan(y)))) {
+        if (!(x == y || fabs(x - y) <= unit * (4 + fabs(y)) || (isnan(x) && isnan(y)))) {
             printf("element %lld is %.9g, not %.9g: ", (long long)i, x, y);
             return 0;
         }

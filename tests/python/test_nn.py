@@ -269,6 +269,59 @@ def test_one_large_element(device, row):
             within(host(F.conv2d_input(x.shape, weight, grad, **options))[tuple(of_input.T)], *sums[2], o * kernel ** 2)
 
 
+def with_extremes(rng, shape):
+    """float32 with all their bits: an infinity, a NaN and a number whose products overflow, each in an image of its own, and an image of tiny ones."""
+    x = rng.standard_normal(shape, dtype="float32")
+    x[3] *= np.float32(2.0 ** -118)
+    n, c, h, w = shape
+    for image, value in ((0, np.inf), (1, np.nan), (2, 3e38)):
+        x[image, c // 2, h // 2, w // 3] = value
+    return x
+
+
+def agrees(got, want, sizes, terms):
+    """As within() where sums are numbers that float32 has, else the same infinity or no number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        whole = np.isfinite(want) & (sizes < 3e38)
+        same = (got == want.astype("float32")) | (np.isnan(got) & np.isnan(want)) | (whole | (np.isfinite(want) & (sizes >= 3e38)))
+    assert same.all(), (got[~same], want[~same])
+    error = np.abs(got[whole].astype("float64") - want[whole]) / (2.0 ** -23 * sizes[whole] * np.sqrt(terms) + 2.0 ** -140)
+    assert error.max() <= 1, error.max()
+
+
+@cases(*[(d, row) for d in REAL for row in ((16, 64, 56, 64, 3), (12, 128, 30, 160, 3), (8, 96, 41, 64, 2))])
+def test_extremes(device, row):
+    """What is infinite, no number, nearly too large or tiny in float32 is so in the sums that have it, and in no other."""
+    n, c, extent, o, kernel = row
+    if not device.startswith("cuda"):
+        n, c, o = 4, 32, 32
+    rng = np.random.default_rng(15)
+    padding, size = 1, extent + 3 - kernel
+    x, g = with_extremes(rng, (n, c, extent, extent)), with_extremes(rng, (n, o, size, size))
+    w = rng.standard_normal((o, c, kernel, kernel), dtype="float32")
+    w[:4] = np.round(w[:4])  # of which there is no lower part
+
+    def places(shape):
+        at = np.stack([rng.integers(0, m, 400) for m in shape], 1)
+        at[:300, 0] = np.arange(300) % 4
+        for axis, middle in ((2, shape[2] // 2), (3, shape[3] // 3)):
+            at[:200, axis] = middle + rng.integers(-3, 4, 200)
+        at[:100, 1] = np.arange(100) // 4 % 4
+        return at
+
+    of_result, of_input = places(g.shape), places(x.shape)
+    of_weight = np.array([(o // 2, c // 2), (o // 2, 0), (0, c // 2), (o - 1, c - 1), (o // 3, 1)])
+    turned = w.transpose(1, 0, 2, 3)[:, :, ::-1, ::-1]
+    with np.errstate(invalid="ignore"):
+        sums = (window_sums(x, w, of_result, 1, padding), window_sums(g, turned, of_input, 1, kernel - 1 - padding),
+                weight_sums(x, g, of_weight, kernel, 1, padding))
+    for order in (lambda a: a, last_of):
+        image, weight, grad = (order(from_numpy(a, device)) for a in (x, w, g))
+        agrees(host(F.conv2d(image, weight, padding=padding))[tuple(of_result.T)], *sums[0], c * kernel ** 2)
+        agrees(host(F.conv2d_input(x.shape, weight, grad, padding=padding))[tuple(of_input.T)], *sums[1], o * kernel ** 2)
+        agrees(host(F.conv2d_weight(image, w.shape, grad, padding=padding))[tuple(of_weight.T)], *sums[2], n * size ** 2)
+
+
 @cases(*[(d, t) for d in DEVICES for t in ("float16", "bfloat16", "float32")])
 def test_max_pool_gradients_of_planes(device, dtype):
     """Many planes, whose gradients are added up whole; of integers, which sums keep."""

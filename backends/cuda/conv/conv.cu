@@ -197,12 +197,13 @@ CONV_KERNEL(short_gradient,
     }
 enum { CUDA_IS_F32 = sizeof(T) == 4 };
 CONV_KERNEL(gathered_weights, gather_weights)
-typedef gather_tile<CONV_GATHER_ROWS> wide_tile;
-typedef gather_tile<2 * CONV_GATHER_ROWS> tall_tile;
-CONV_GATHER_KERNEL(gathered_planes, gathered_windows<wide_tile, false>)
-CONV_GATHER_KERNEL(gathered_planes_tall, gathered_windows<tall_tile, false>)
-CONV_GATHER_KERNEL(gathered_beside, gathered_windows<wide_tile, true>)
-CONV_GATHER_KERNEL(gathered_beside_tall, gathered_windows<tall_tile, true>)
+enum { TALL = 2 * CONV_GATHER_ROWS };
+typedef gather_tile<CONV_GATHER_ROWS, false> wide_tile;
+typedef gather_tile<TALL, false> tall_tile;
+CONV_GATHER_KERNEL(gathered_planes, gathered_windows<wide_tile>)
+CONV_GATHER_KERNEL(gathered_planes_tall, gathered_windows<tall_tile>)
+CONV_GATHER_KERNEL(gathered_beside, gathered_windows<gather_tile<CONV_GATHER_ROWS, true>>)
+CONV_GATHER_KERNEL(gathered_beside_tall, gathered_windows<gather_tile<TALL, true>>)
 CONV_GATHER_KERNEL(gathered_terms, gathered_gradient<wide_tile, gather_terms<wide_tile>>)
 CONV_GATHER_KERNEL(gathered_terms_tall, gathered_gradient<tall_tile, gather_terms<tall_tile>>)
 CONV_GATHER_KERNEL(gathered_terms_beside,

@@ -24,7 +24,7 @@ enum {
  * how many pieces are under way, blocks of a processor, and how results are written. */
 enum {
     CONV_GATHER_ROWS = 64,
-    CONV_GATHER_SUMS = 128 * 96,
+    CONV_GATHER_SUMS = 128 * 64,
     CONV_GATHER_DEPTH = 16,
     CONV_GATHER_THREADS = 128,
     CONV_GATHER_STAGES = 3,
@@ -32,7 +32,10 @@ enum {
 };
 /* The shared memory of a tile, with a table of its columns' places for two taps. */
 #define CONV_GATHER_BYTES(rows, columns) \
-    ((CONV_GATHER_STAGES * CONV_GATHER_DEPTH * ((rows) + (columns) + 8) + 2 * (columns)) * 4)
+    ((CONV_GATHER_STAGES *                                                            \
+          (CONV_GATHER_DEPTH * ((rows) + 8) + (columns) * (CONV_GATHER_DEPTH + 4)) +  \
+      2 * (columns)) *                                                                \
+     4)
 enum { CONV_WHOLE_PIXELS = 1, CONV_WHOLE_CHANNELS = 2 };
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 

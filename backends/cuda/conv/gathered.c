@@ -73,7 +73,7 @@ static int has_order(const conv_plan *q)
     const ndp_view *from = q->kind == CONV_INPUT ? q->grid : q->image;
     if (q->kind == CONV_WEIGHT)
         return (from->stride[4] == 1 && q->grid->stride[4] == 1) || terms_are_beside(q);
-    return (from->stride[4] == 1 || from->stride[1] == 1) && spans_32_bits(from);
+    return (from->stride[4] == 1 || window_is_whole(from, 1, 4)) && spans_32_bits(from);
 }
 
 static int has_channels(const conv_plan *q)

@@ -1,117 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of f32 and their gradients as products of matrices of which the right one is gathered from the
- * image as it is needed: a block sums a tile of channels and pixels, in pieces of GATHER_K terms that
- * arrive in shared memory while earlier ones are summed. A piece is channels of one tap, so that a thread finds
- * out once a tap where its pixels' elements are. */
+ * Convolutions of f32 and the gradients for their images as products of matrices (gathered_product.cuh) of which the
+ * right one is gathered from the image as it is needed. A piece is channels of one tap, so that a thread finds out once a
+ * tap where its pixels' elements are. */
 #ifndef NDOCK_CUDA_CONV_GATHERED_CUH
 #define NDOCK_CUDA_CONV_GATHERED_CUH
-#include "conv/conv.cuh"
-#include "neural/mma.cuh"
-
-enum {
-    GATHER_K = CONV_GATHER_DEPTH,
-    GATHER_THREADS = CONV_GATHER_THREADS,
-    GATHER_ROWS = 8, /* of a thread */
-    GATHER_COLUMNS = 12,
-    GATHER_SPAN = 8 * GATHER_COLUMNS, /* columns of a warp */
-    GATHER_UNROLLED = 8               /* terms, an even number */
-};
-
-#define WINDOW_MEMBER __device__ __forceinline__
-
-/* A block's tile of ROWS rows and as many columns as make CONV_GATHER_SUMS sums. Pitches of lines that are written
- * across are four more than a multiple of 32, so that eight lines of four numbers are in different banks. A thread
- * has 8 rows and 12 columns: with 8 columns it would read a byte of shared memory for each multiplication, all that a
- * multiprocessor has by count (no profiler was asked). */
-template <int ROWS> struct gather_tile {
-    enum {
-        M = ROWS,
-        N = CONV_GATHER_SUMS / ROWS,
-        LEFT = M + 4, /* pitches */
-        RIGHT = N + 4,
-        STAGE = GATHER_K * (LEFT + RIGHT),
-        ACROSS = N / GATHER_SPAN /* warps */
-    };
-};
-
-/* ---- products ---- */
-
-typedef float gather_sums[GATHER_ROWS][GATHER_COLUMNS];
-
-/* Where a thread's rows and columns are: fours of each, 16 rows and 32 columns apart. */
-template <class P> WINDOW_FN int32_t gather_row(void)
-{
-    const int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
-    return warp / P::ACROSS * 32 + (lane % 2 + lane / 16 * 2) * 4;
-}
-template <class P> WINDOW_FN int32_t gather_column(void)
-{
-    const int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
-    return warp % P::ACROSS * GATHER_SPAN + lane / 2 % 8 * 4;
-}
-
-/* FOURS of a line, APART apart. */
-template <int FOURS, int APART>
-WINDOW_FN void gather_take(const float *line, float (&to)[FOURS * 4])
-{
-#pragma unroll
-    for (int i = 0; i < FOURS; i++) {
-        float x[4];
-        neural_load<float, 4>(line + i * APART, 0, x);
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            to[i * 4 + j] = x[j];
-    }
-}
-
-/* The terms of a piece; those of the next term are loaded while one is summed, after the last one in vain. The code
- * of a few terms stays where instructions are fetched from at once. */
-template <class P> WINDOW_FN void gather_multiply(const float *stage, gather_sums &sum)
-{
-    const float *left = stage + gather_row<P>(),
-                *right = stage + GATHER_K * P::LEFT + gather_column<P>();
-    float a[2][GATHER_ROWS], b[2][GATHER_COLUMNS];
-    gather_take<GATHER_ROWS / 4, 16>(left, a[0]);
-    gather_take<GATHER_COLUMNS / 4, 32>(right, b[0]);
-#pragma unroll 1
-    for (int k = 0; k < GATHER_K; k += GATHER_UNROLLED) {
-#pragma unroll
-        for (int u = 0; u < GATHER_UNROLLED; u++) {
-            gather_take<GATHER_ROWS / 4, 16>(left + (u + 1) * P::LEFT, a[(u + 1) % 2]);
-            gather_take<GATHER_COLUMNS / 4, 32>(right + (u + 1) * P::RIGHT, b[(u + 1) % 2]);
-#pragma unroll
-            for (int i = 0; i < GATHER_ROWS; i++)
-#pragma unroll
-                for (int j = 0; j < GATHER_COLUMNS; j++)
-                    sum[i][j] = neural_fma(a[u % 2][i], b[u % 2][j], sum[i][j]);
-        }
-        left += GATHER_UNROLLED * P::LEFT;
-        right += GATHER_UNROLLED * P::RIGHT;
-    }
-}
-
-/* All pieces of `loader`, whose fetch(i, left, right) begins copies of piece i. */
-template <class P, class L>
-WINDOW_FN void gather_all(L &loader, float *memory, int32_t pieces, gather_sums &sum)
-{
-    const mma_address first = mma_address_of(memory);
-    for (int32_t i = 0; i < CONV_GATHER_STAGES - 1; i++) {
-        if (i < pieces)
-            loader.fetch(i, first + i * P::STAGE * 4);
-        mma_commit();
-    }
-    int32_t now = 0, next = CONV_GATHER_STAGES - 1;
-    for (int32_t i = 0; i < pieces; i++) {
-        mma_wait<CONV_GATHER_STAGES - 2>();
-        __syncthreads();
-        if (i + CONV_GATHER_STAGES - 1 < pieces)
-            loader.fetch(i + CONV_GATHER_STAGES - 1, first + next * P::STAGE * 4);
-        mma_commit();
-        gather_multiply<P>(memory + now * P::STAGE, sum);
-        now = now == CONV_GATHER_STAGES - 1 ? 0 : now + 1;
-        next = next == CONV_GATHER_STAGES - 1 ? 0 : next + 1;
-    }
-}
+#include "conv/gathered_product.cuh"
 
 /* ---- pixels ---- */
 
@@ -177,9 +70,9 @@ WINDOW_FN void gather_left(const cuda_convolving &p, int32_t piece, int32_t m0, 
 }
 
 /* Pixels of a tile and the channels of one tap at a time. Where a pixel's elements are by a tap is in shared memory
- * before the tap's first piece; -1: it has none. BESIDE: channels lie side by side, and eight threads have one
- * pixel's; or pixels do, and a warp has some channels of each. */
-template <class P, bool BESIDE> struct gather_pixels {
+ * before the tap's first piece; -1: it has none. Where each pixel has a line, channels lie side by side, and four
+ * threads have one pixel's; or a warp has some channels of each. */
+template <class P> struct gather_pixels {
     const cuda_convolving &p;
     int32_t m0, n0, tap, channel;
     int32_t *table;
@@ -195,24 +88,23 @@ template <class P, bool BESIDE> struct gather_pixels {
     {
         for (int32_t i = (int32_t)threadIdx.x; i < P::N; i += GATHER_THREADS) {
             int64_t offset;
-            const bool here = n0 + i < p.n;
-            const bool inside = gather_meets(p, gather_pixel_of(p, here ? n0 + i : 0), t, &offset);
+            const int32_t n = n0 + (P::BY_COLUMNS ? gather_column_of(i) : i);
+            const bool here = n < p.n;
+            const bool inside = gather_meets(p, gather_pixel_of(p, here ? n : 0), t, &offset);
             table[t % 2 * P::N + i] = inside && here ? (int32_t)offset : -1;
         }
     }
-    WINDOW_MEMBER void fetch_beside(const int32_t *place, mma_address to)
+    WINDOW_MEMBER void fetch_lines(const int32_t *place, mma_address to)
     {
-        enum { APART = GATHER_THREADS / 8 };
-        const int32_t k = (int32_t)threadIdx.x % 8, first = (int32_t)threadIdx.x / 8;
+        enum { VECTORS = GATHER_K / 4, APART = GATHER_THREADS / VECTORS };
+        const int32_t k = (int32_t)threadIdx.x % VECTORS * 4,
+                      first = (int32_t)threadIdx.x / VECTORS;
         const float *x = (const float *)p.image + channel + k;
-        to += (k * P::RIGHT + first) * 4;
+        to += (first * P::RIGHT + k) * 4;
 #pragma unroll
         for (int i = 0; i < P::N / APART; i++) {
             const int32_t offset = place[first + i * APART];
-#pragma unroll
-            for (int j = 0; j < GATHER_K / 8; j++)
-                mma_fetch_word(to + (j * 8 * P::RIGHT + i * APART) * 4,
-                               x + (offset < 0 ? 0 : offset) + j * 8, offset >= 0);
+            mma_fetch(to + i * APART * P::RIGHT * 4, x + (offset < 0 ? 0 : offset), offset >= 0);
         }
     }
     WINDOW_MEMBER void fetch_planes(const int32_t *place, mma_address to)
@@ -241,8 +133,8 @@ template <class P, bool BESIDE> struct gather_pixels {
         if (channel == 0 && tap + 1 < p.kernel[1] * p.kernel[2])
             write(tap + 1);
         const int32_t *place = table + tap % 2 * P::N;
-        if (BESIDE)
-            fetch_beside(place, to + GATHER_K * P::LEFT * 4);
+        if (P::BY_COLUMNS)
+            fetch_lines(place, to + GATHER_K * P::LEFT * 4);
         else
             fetch_planes(place, to + GATHER_K * P::LEFT * 4);
         channel += GATHER_K;
@@ -288,25 +180,45 @@ WINDOW_FN void gather_save(const cuda_convolving &p, int32_t m, int32_t n, float
     }
 }
 
-template <class P, bool BESIDE> WINDOW_FN void gathered_windows(const cuda_convolving &p)
+/* A result from its definition, but for bias and epilogue. What is outside of the image counts as zeros, whose product
+ * with an infinity is no number. */
+struct gather_result {
+    const cuda_convolving &p;
+
+    WINDOW_MEMBER float operator()(int32_t m, int32_t n) const
+    {
+        const int32_t channels = p.flip ? p.co : p.ci, taps = p.kernel[1] * p.kernel[2];
+        float sum = 0;
+        if (m >= p.m || n >= p.n)
+            return 0;
+        for (int32_t tap = 0; tap < taps; tap++) {
+            int64_t offset;
+            const bool inside = gather_meets(p, gather_pixel_of(p, n), tap, &offset);
+            const float *w = (const float *)p.partial + tap * (int64_t)channels * p.rows + m,
+                        *x = (const float *)p.image + (inside ? offset : 0);
+            for (int32_t i = 0; i < channels; i++)
+                sum = neural_fma(w[i * (int64_t)p.rows], inside ? x[i * p.image_stride[1]] : 0.0f,
+                                 sum);
+        }
+        return sum;
+    }
+};
+
+template <class P> WINDOW_FN void gathered_windows(const cuda_convolving &p)
 {
     CONV_SHARED(memory);
     const int32_t m0 = (int32_t)blockIdx.y * P::M, n0 = (int32_t)blockIdx.x * P::N;
     gather_sums sum = {};
-    gather_pixels<P, BESIDE> loader(p, m0, n0, (float *)memory);
+    gather_pixels<P> loader(p, m0, n0, (float *)memory);
     gather_all<P>(loader, (float *)memory, (int32_t)(p.k / GATHER_K), sum);
-    const int32_t m = m0 + gather_row<P>(), n = n0 + gather_column<P>();
+    const gather_result of = {p};
 #pragma unroll
     for (int i = 0; i < GATHER_ROWS / 4; i++)
 #pragma unroll
         for (int j = 0; j < GATHER_COLUMNS / 4; j++) {
-            float x[4][4];
-#pragma unroll
-            for (int a = 0; a < 4; a++)
-#pragma unroll
-                for (int b = 0; b < 4; b++)
-                    x[a][b] = sum[i * 4 + a][j * 4 + b];
-            gather_save(p, m + i * 16, n + j * 32, x);
+            const int32_t m = m0 + gather_row<P>(i), n = n0 + gather_column<P>(j);
+            gather_square x = gather_square_of(sum, i, j, of, m, n);
+            gather_save(p, m, n, x.x);
         }
 }
 

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The gradient for the weight of f32 by products that gather: terms are pixels of the grid, columns taps of channels
- * of the image, of which a tile has three runs of one tap each. */
+ * of the image, of which a tile has one or two runs of one tap each. */
 #ifndef NDOCK_CUDA_CONV_GATHERED_TERMS_CUH
 #define NDOCK_CUDA_CONV_GATHERED_TERMS_CUH
 #include "conv/gathered.cuh"
 
+/* Where the grid has a pixel, of its first channel. */
+WINDOW_FN int64_t gather_grid(const cuda_convolving &p, const gather_pixel &at)
+{
+    return at.n * p.grid_stride[0] + at.h * p.grid_stride[3] + at.w * p.grid_stride[4];
+}
+
 /* Tap and first channel of a tile's runs. */
 template <class P> struct gather_runs {
-    enum { RUNS = 3, RUN = P::N / RUNS };
+    enum { RUN = CONV_GATHER_ROWS, RUNS = P::N / RUN };
     int32_t tap[RUNS], channel[RUNS];
 
     WINDOW_MEMBER gather_runs(const cuda_convolving &p, int32_t n0)
@@ -49,8 +55,7 @@ template <class P> struct gather_terms {
         for (int j = 0; j < GATHER_K / 8; j++) {
             const int32_t t = term + piece * GATHER_K + j * 8;
             const gather_pixel at = gather_pixel_of(p, t < end ? t : 0);
-            const float *y =
-                grid + at.n * p.grid_stride[0] + at.h * p.grid_stride[3] + at.w * p.grid_stride[4];
+            const float *y = grid + gather_grid(p, at);
             const mma_address left = to + ((k + 8 * j) * P::LEFT + first) * 4;
 #pragma unroll
             for (int i = 0; i < ROWS; i++) {
@@ -104,10 +109,7 @@ template <class P> struct gather_terms_beside {
             const bool there = t < end && m0 + four < p.m;
             const gather_pixel at = gather_pixel_of(p, there ? t : 0);
             mma_fetch(to + ((k + APART * j) * P::LEFT + four) * 4,
-                      there ? grid + at.n * p.grid_stride[0] + at.h * p.grid_stride[3] +
-                                  at.w * p.grid_stride[4]
-                            : (const float *)p.image,
-                      there);
+                      there ? grid + gather_grid(p, at) : (const float *)p.image, there);
         }
     }
     WINDOW_MEMBER void fetch_image(int32_t first, mma_address to)
@@ -130,8 +132,32 @@ template <class P> struct gather_terms_beside {
     }
 };
 
+/* A sum of terms from `begin` on from its definition. */
+struct gather_sum {
+    const cuda_convolving &p;
+    int32_t begin, end;
+
+    WINDOW_MEMBER float operator()(int32_t m, int32_t n) const
+    {
+        const int32_t tap = (int32_t)cuda_quotient((uint32_t)n, p.by_ci), channel = n - tap * p.ci;
+        float sum = 0;
+        if (m >= p.m || n >= p.n)
+            return 0;
+        for (int32_t t = begin; t < end; t++) {
+            const gather_pixel at = gather_pixel_of(p, t);
+            int64_t offset;
+            float x = 0;
+            if (gather_meets(p, at, tap, &offset))
+                x = ((const float *)p.image)[offset + channel * p.image_stride[1]];
+            sum = neural_fma(((const float *)p.grid)[gather_grid(p, at) + m * p.grid_stride[1]], x,
+                             sum);
+        }
+        return sum;
+    }
+};
+
 /* blockIdx.y counts splits of the terms, and tiles of rows in each. Columns are sums of channels of each tap, as the
- * kernel that adds the splits up reads them. */
+ * kernel that adds the splits up reads them; channels are whole fours, so columns are. */
 template <class P, class L> WINDOW_FN void gathered_gradient(const cuda_convolving &p)
 {
     CONV_SHARED(memory);
@@ -143,15 +169,18 @@ template <class P, class L> WINDOW_FN void gathered_gradient(const cuda_convolvi
     gather_sums sum = {};
     L loader(p, m0, n0, begin, end);
     gather_all<P>(loader, (float *)memory, (end - begin + GATHER_K - 1) / GATHER_K, sum);
+    const gather_sum of = {p, begin, end};
     float *to = (float *)p.partial + split * p.m * p.n;
 #pragma unroll
-    for (int i = 0; i < GATHER_ROWS; i++)
+    for (int i = 0; i < GATHER_ROWS / 4; i++)
 #pragma unroll
-        for (int j = 0; j < GATHER_COLUMNS; j++) {
-            const int32_t m = m0 + gather_row<P>() + i / 4 * 16 + i % 4;
-            const int32_t n = n0 + gather_column<P>() + j / 4 * 32 + j % 4;
-            if (m < p.m && n < p.n)
-                to[m * p.n + n] = sum[i][j];
+        for (int j = 0; j < GATHER_COLUMNS / 4; j++) {
+            const int32_t m = m0 + gather_row<P>(i), n = n0 + gather_column<P>(j);
+            const gather_square x = gather_square_of(sum, i, j, of, m, n);
+#pragma unroll
+            for (int a = 0; a < 4; a++)
+                if (m + a < p.m && n < p.n)
+                    neural_store<float, 4>(to + (m + a) * p.n + n, 0, x.x[a]);
         }
 }
 
