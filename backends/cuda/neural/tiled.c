@@ -17,8 +17,9 @@ static const int widths[WIDTHS] = {64, 128, 256};
 #define BY_MULTIPLY_ADDS(columns, rows, others, warps, split)                   \
     [WIDTH_##columns] = {4 * (rows) * ((warps) / (split)), 8 * (others), warps, \
                          4 * (rows) * ((warps) / (split)) * (8 * (others) + 8)},
-#define BY_TENSOR_CORES(columns, pieces, others, warps) \
-    [WIDTH_##columns] = {16 * (pieces) * (warps), others, warps, 0},
+#define BY_TENSOR_CORES(columns, pieces, others, warps, split)               \
+    [WIDTH_##columns] = {16 * (pieces) * ((warps) / (split)), others, warps, \
+                         (split) > 1 ? 16 * (pieces) * ((warps) / (split)) * ((others) + 4) : 0},
 static const tile_shape shapes[KINDS][WIDTHS] = {[FORWARD] =
                                                      {
 #define TILED BY_MULTIPLY_ADDS

@@ -11,11 +11,13 @@
 #else
 #define TILED_RUN(...)
 #endif
-#define TILED_KERNEL(name, warps, ...)                         \
-    extern "C" __global__ void __launch_bounds__(32 * (warps)) \
-        name(const __grid_constant__ attention_params p)       \
-    {                                                          \
-        TILED_RUN(__VA_ARGS__);                                \
+/* Registers are those that as many warps as a multiprocessor holds of the widest kernels, eight, can have: the compiler
+ * took fewer where it was not told, and products waited for each other. */
+#define TILED_KERNEL(name, warps, ...)                                      \
+    extern "C" __global__ void __launch_bounds__(32 * (warps), 8 / (warps)) \
+        name(const __grid_constant__ attention_params p)                    \
+    {                                                                       \
+        TILED_RUN(__VA_ARGS__);                                             \
     }
 #define TILED(D, TM, TN, WARPS, SPLIT) \
     TILED_KERNEL(tiled_##D##_F32, WARPS, tiled_forward<tiled<D, TM, TN, WARPS, SPLIT>>)
@@ -23,10 +25,11 @@
     TILED_KERNEL(tiled_queries_##D##_F32, WARPS, tiled_grad<tiled<D, TM, TN, WARPS, SPLIT>, false>)
 #define TILED_KEYS(D, TM, TN, WARPS, SPLIT) \
     TILED_KERNEL(tiled_keys_##D##_F32, WARPS, tiled_grad<tiled<D, TM, TN, WARPS, SPLIT>, true>)
-#define TRIPLED(D, M, N, WARPS) \
-    TILED_KERNEL(tripled_##D##_F32, WARPS, tiled_forward<tripled<D, M, N, WARPS>>)
-#define TRIPLED_QUERIES(D, M, N, WARPS) \
-    TILED_KERNEL(tripled_queries_##D##_F32, WARPS, tiled_grad<tripled<D, M, N, WARPS>, false>)
-#define TRIPLED_KEYS(D, M, N, WARPS) \
-    TILED_KERNEL(tripled_keys_##D##_F32, WARPS, tiled_grad<tripled<D, M, N, WARPS>, true>)
+#define TRIPLED(D, M, N, WARPS, SPLIT) \
+    TILED_KERNEL(tripled_##D##_F32, WARPS, tiled_forward<tripled<D, M, N, WARPS, SPLIT>>)
+#define TRIPLED_QUERIES(D, M, N, WARPS, SPLIT)     \
+    TILED_KERNEL(tripled_queries_##D##_F32, WARPS, \
+                 tiled_grad<tripled<D, M, N, WARPS, SPLIT>, false>)
+#define TRIPLED_KEYS(D, M, N, WARPS, SPLIT) \
+    TILED_KERNEL(tripled_keys_##D##_F32, WARPS, tiled_grad<tripled<D, M, N, WARPS, SPLIT>, true>)
 #include "neural/tiled.def"

@@ -60,7 +60,7 @@ template <int D, int TM, int TN, int WARPS, int SPLITS = 1> struct tiled : tiled
     /* Of kinds of tiles that depend on what operands hold. */
     template <int N> __device__ __forceinline__ void look(const float *) {}
     template <int N> __device__ __forceinline__ void look_own(const float *) {}
-    __device__ __forceinline__ void measure(const products &) {}
+    __device__ __forceinline__ void gather(const products &) const { __syncthreads(); }
     /* Waits for what all threads copied. */
     __device__ __forceinline__ void arrive() const { __syncthreads(); }
     /* Waits for the warps that have the same rows, and what they wrote. */

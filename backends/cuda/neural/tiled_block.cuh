@@ -22,9 +22,7 @@ template <int D, int WARPS> struct tiled_block {
     enum { THREADS = 32 * WARPS, PITCH = D + 4 };
     const attention_params &p;
 
-    __device__ __forceinline__ explicit tiled_block(const attention_params &params) : p(params)
-    {
-    }
+    __device__ __forceinline__ explicit tiled_block(const attention_params &params) : p(params) {}
     /* N rows from `first` on, zeros from `end` on. */
     template <int N>
     __device__ __forceinline__ void fetch(float *to, const tiled_source &from, int first,

@@ -148,9 +148,9 @@ template <class T> struct tiled_forward : T {
 #pragma unroll
         for (int i = 0; i < HELD; i++)
             weigh(i, s[i], most[i]);
-        base::put(weights, s);
         if (p.least)
             drop(s, j);
+        base::put(weights, s);
         mma_wait<1>();
         base::template look<OTHERS>(values);
         base::arrive(); /* values are there, and weights */

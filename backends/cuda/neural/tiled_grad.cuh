@@ -165,14 +165,14 @@ template <class T, bool KEYS> struct tiled_grad : T {
             for (int i = 0; i < HELD; i++)
                 s[i][k] = neural_exp(s[i][k] - (KEYS ? by : shift[i]));
         }
+        if (p.least)
+            base::edit(s, weights, [&](float &weight, int row, int other) {
+                const int i = KEYS ? from + other : first + row,
+                          j = KEYS ? first + row : from + other;
+                if (!flash_is_kept(p, b, head, i, j))
+                    weight = -weight;
+            });
         base::put(weights, s);
-        if (!p.least)
-            return;
-        base::edit(s, weights, [&](float &weight, int row, int other) {
-            const int i = KEYS ? from + other : first + row, j = KEYS ? first + row : from + other;
-            if (!flash_is_kept(p, b, head, i, j))
-                weight = -weight;
-        });
     }
     /* Gradients of scores from those of weights, and from weights w. */
     __device__ __forceinline__ void derive(products &s, const products &w) const
@@ -216,9 +216,8 @@ template <class T, bool KEYS> struct tiled_grad : T {
         }
         base::multiply(s, own + ROWS * PITCH, others + OTHERS * PITCH, weights);
         derive(s, w);
-        base::measure(s);
         base::put(weights, s);
-        __syncthreads(); /* the second operand is free */
+        base::gather(s); /* the second operand is free */
         fetch_others(1, number + 1);
         base::template add<false>(y[0], s, weights, others);
         __syncthreads();

@@ -7,7 +7,9 @@
  *
  * A warp has 16*M rows beside N others. Lane l has of each piece of 16 rows l/4 and l/4 + 8, of each eight others
  * 2*(l%4) and the next; of each 32 columns of a result those from 8*(l%4) on. Weights stay in registers: the others that
- * a lane has are its columns of a left operand, in an order in which add() reads rows of the right one too.
+ * a lane has are its columns of a left operand, in an order in which add() reads rows of the right one too. Of wide
+ * operands SPLITS warps have the same rows: each multiplies them by its share of the others, leaves the weights in shared
+ * memory, in that order, and has its share of the columns of a result.
  *
  * The lower part of an infinity is NaN, and x rounded may be infinite where x is not: operands in shared memory are
  * looked at when they arrive, and those that hold such numbers are multiplied by multiply-adds. */
@@ -37,31 +39,38 @@ struct tripled_piece {
     }
 };
 
-template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS> {
+template <int D, int M, int N, int WARPS, int SPLITS = 1> struct tripled : tiled_block<D, WARPS> {
     typedef tiled_block<D, WARPS> block;
     using block::p;
     using block::PITCH;
     using block::THREADS;
     enum {
-        SPLIT = 1,
-        ROWS = 16 * M * WARPS,
+        SPLIT = SPLITS,
+        ROWS = 16 * M * (WARPS / SPLIT),
         OTHERS = N,
-        HELD = 2 * M,   /* rows of a thread */
-        OWNED = N / 4,  /* others of a thread */
-        BESIDE = 4,     /* lanes that have the same rows, one beside another */
-        SUMS = D / 4,   /* columns of a result that a thread has */
-        WEIGHTS = 0,    /* floats of shared memory */
-        STEPS = TRIPLED_DEEP / 8
+        HELD = 2 * M,          /* rows of a thread */
+        OWNED = N / SPLIT / 4, /* others of a thread */
+        BESIDE = 4,            /* lanes that have the same rows, one beside another */
+        SHARE = D / SPLIT,     /* columns of a result that a warp has */
+        SUMS = SHARE / 4,      /* those of a thread */
+        WEIGHT_PITCH = N + 4,
+        WEIGHTS = SPLIT > 1 ? ROWS *WEIGHT_PITCH : 0, /* floats of shared memory */
+        STEPS = TRIPLED_DEEP / 8,
+        /* pieces of right operands that are multiplied at once */
+        BESIDE_OTHERS = (M > 1 || N / SPLIT < 32) ? 1 : 2,
+        BESIDE_COLUMNS = (M > 1) ? 1 : 2
     };
     typedef float products[HELD][OWNED];
     typedef float sums[HELD][SUMS];
     typedef tripled_piece left[M][STEPS];
-    int warp, lane, ty, tx;
-    bool seen, own, rough, large; /* what look(), look_own(), arrive() and measure() found */
+    int warp, part, lane, ty,
+        tx; /* of warps that have the same rows, which they are, and which of them this is */
+    bool seen, own, rough, large; /* what look(), look_own(), arrive() and gather() found */
 
     __device__ __forceinline__ explicit tripled(const attention_params &params) : block(params)
     {
-        warp = (int)threadIdx.x / 32;
+        warp = (int)threadIdx.x / (32 * SPLIT);
+        part = (int)threadIdx.x / 32 % SPLIT;
         lane = (int)threadIdx.x % 32;
         ty = lane / 4;
         tx = lane % 4;
@@ -69,10 +78,16 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
     }
     /* The row of the block, and the other of a step, of a product. */
     __device__ __forceinline__ int row_of(int i) const { return warp * 16 * M + ty + 8 * i; }
-    __device__ __forceinline__ int other_of(int k) const { return 2 * tx + apart(k); }
-    __device__ __forceinline__ static constexpr int apart(int k) { return k / 2 * 8 + k % 2; } /* other k is so far from the first */
+    __device__ __forceinline__ int other_of(int k) const
+    {
+        return part * (N / SPLIT) + 2 * tx + apart(k);
+    }
+    __device__ __forceinline__ static constexpr int apart(int k)
+    {
+        return k / 2 * 8 + k % 2;
+    } /* other k is so far from the first */
     /* Whether the thread is the one that writes what a row has once. */
-    __device__ __forceinline__ bool leads() const { return tx == 0; }
+    __device__ __forceinline__ bool leads() const { return tx == 0 && part == 0; }
 
     /* ---- numbers that can not be split ---- */
     /* Whether some of what the thread copied to N rows are such. */
@@ -115,8 +130,8 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
         rough = __syncthreads_or(seen || own);
         seen = false;
     }
-    /* Looks at products that add() will take. */
-    __device__ __forceinline__ void measure(const products &s)
+    /* Waits for all threads, and looks at the products that add() will take. */
+    __device__ __forceinline__ void gather(const products &s)
     {
         float most = 0;
 #pragma unroll
@@ -124,35 +139,40 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
 #pragma unroll
             for (int k = 0; k < OWNED; k++)
                 most = larger(most, s[i][k]);
-        large = __any_sync(0xffffffffu, most >= TRIPLED_LARGE);
+        large = __syncthreads_or(most >= TRIPLED_LARGE);
     }
 
     /* ---- products ---- */
-    /* c = the products of a piece of 16 rows and one of right operands, in registers 2*HALF and the next. */
-    template <int HALF>
-    __device__ __forceinline__ static void multiply_deep(float (&c)[4],
-                                                         const tripled_piece (&a)[STEPS],
-                                                         const tripled_piece (&b)[STEPS])
+    /* x = the products of the left operand's pieces and of so many halves of right ones. Products that follow each other
+     * are of different sums, since one that waits for another's sum takes longer than it. */
+    template <int HALVES>
+    __device__ __forceinline__ static void multiply_deep(
+        float (&x)[M][HALVES][4], const left &a, const tripled_piece (&b)[HALVES / 2][STEPS])
     {
-        mma_begin_tf32(c, a[0].low, b[0].high[2 * HALF], b[0].high[2 * HALF + 1]);
 #pragma unroll
-        for (int h = 1; h < STEPS; h++)
-            mma_multiply_tf32(c, a[h].low, b[h].high[2 * HALF], b[h].high[2 * HALF + 1]);
+        for (int i = 0; i < 3 * STEPS; i++)
 #pragma unroll
-        for (int h = 0; h < STEPS; h++)
-            mma_multiply_tf32(c, a[h].high, b[h].low[2 * HALF], b[h].low[2 * HALF + 1]);
+            for (int j = 0; j < HALVES; j++)
 #pragma unroll
-        for (int h = 0; h < STEPS; h++)
-            mma_multiply_tf32(c, a[h].high, b[h].high[2 * HALF], b[h].high[2 * HALF + 1]);
+                for (int m = 0; m < M; m++) {
+                    const int h = i % STEPS, r = j % 2 * 2;
+                    const uint32_t(&left_part)[4] = i < STEPS ? a[m][h].low : a[m][h].high;
+                    const uint32_t(&right)[4] = i / STEPS == 1 ? b[j / 2][h].low : b[j / 2][h].high;
+                    if (i == 0)
+                        mma_begin_tf32(x[m][j], left_part, right[r], right[r + 1]);
+                    else
+                        mma_multiply_tf32(x[m][j], left_part, right[r], right[r + 1]);
+                }
     }
-    /* s = the warp's rows times the others; `rows` and `others` are the block's. */
+    /* s = the warp's rows times its share of the others; `rows` and `others` are the block's. */
     __device__ __forceinline__ void multiply(products &s, const float *rows, const float *others,
                                              float *) const
     {
         const mma_address mine = mma_address_of(rows + (warp * 16 * M + lane % 16) * PITCH +
                                                 lane / 16 * 4),
-                          theirs = mma_address_of(others + (lane / 16 * 8 + lane % 8) * PITCH +
-                                                  lane / 8 % 2 * 4);
+                          theirs = mma_address_of(
+                              others + (part * (N / SPLIT) + lane / 16 * 8 + lane % 8) * PITCH +
+                              lane / 8 % 2 * 4);
 #pragma unroll
         for (int i = 0; i < HELD; i++)
 #pragma unroll
@@ -171,20 +191,21 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
                 for (int h = 0; h < STEPS; h++)
                     a[m][h].load(mine + (mma_address)((m * 16 * PITCH + c + 8 * h) * 4));
 #pragma unroll
-            for (int n = 0; n < N / 16; n++) {
-                tripled_piece b[STEPS];
+            for (int n = 0; n < N / SPLIT / 16; n += BESIDE_OTHERS) {
+                tripled_piece b[BESIDE_OTHERS][STEPS];
+                float x[M][2 * BESIDE_OTHERS][4];
 #pragma unroll
-                for (int h = 0; h < STEPS; h++)
-                    b[h].load(theirs + (mma_address)((n * 16 * PITCH + c + 8 * h) * 4));
+                for (int e = 0; e < BESIDE_OTHERS; e++)
 #pragma unroll
-                for (int m = 0; m < M; m++) {
-                    float x[2][4];
-                    multiply_deep<0>(x[0], a[m], b);
-                    multiply_deep<1>(x[1], a[m], b);
+                    for (int h = 0; h < STEPS; h++)
+                        b[e][h].load(theirs +
+                                     (mma_address)(((n + e) * 16 * PITCH + c + 8 * h) * 4));
+                multiply_deep<2 * BESIDE_OTHERS>(x, a, b);
 #pragma unroll
-                    for (int e = 0; e < 8; e++)
-                        s[2 * m + e % 4 / 2][4 * n + e / 4 * 2 + e % 2] += x[e / 4][e % 4];
-                }
+                for (int m = 0; m < M; m++)
+#pragma unroll
+                    for (int e = 0; e < 8 * BESIDE_OTHERS; e++)
+                        s[2 * m + e % 4 / 2][4 * n + e / 4 * 2 + e % 2] += x[m][e / 4][e % 4];
             }
         }
     }
@@ -209,30 +230,45 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
     {
         return MARKED && (int)__float_as_uint(x) < 0 ? 0.0f : x;
     }
+    /* Weights of TRIPLED_DEEP others, the first of which is j, as a left operand: of registers, or what put() left. */
+    template <bool MARKED>
+    __device__ __forceinline__ void take(left &a, const products &s, const float *weights,
+                                         int j) const
+    {
+        const mma_address mine = mma_address_of(
+            weights + (warp * 16 * M + lane % 16) * WEIGHT_PITCH + lane / 16 * 4 + j);
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int h = 0; h < STEPS; h++) {
+                uint32_t r[4];
+                if constexpr (SPLIT > 1)
+                    mma_load(r, mine + (mma_address)((m * 16 * WEIGHT_PITCH + 8 * h) * 4));
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    a[m][h].split(
+                        i, weight_of<MARKED>(SPLIT > 1 ? __uint_as_float(r[i])
+                                                       : s[2 * m + i % 2][j / 4 + 2 * h + i / 2]));
+            }
+    }
     /* y += weights times rows of others, the block's first of which is at `others`. MARKED: weights below 0 count
      * as 0. */
     template <bool MARKED>
-    __device__ __forceinline__ void add(sums &y, const products &s, float *,
+    __device__ __forceinline__ void add(sums &y, const products &s, const float *weights,
                                         const float *others) const
     {
+        others += part * SHARE;
         if (rough || large) {
-            add_slowly<MARKED>(y, s, others);
+            add_slowly<MARKED>(y, s, weights, others);
             return;
         }
 #pragma unroll
-        for (int j = 0; j < N / TRIPLED_DEEP; j++) {
+        for (int j = 0; j < N; j += TRIPLED_DEEP) {
             left a;
+            take<MARKED>(a, s, weights, j);
 #pragma unroll
-            for (int m = 0; m < M; m++)
-#pragma unroll
-                for (int h = 0; h < STEPS; h++)
-#pragma unroll
-                    for (int i = 0; i < 4; i++)
-                        a[m][h].split(i, weight_of<MARKED>(
-                                             s[2 * m + i % 2][2 * (STEPS * j + h) + i / 2]));
-#pragma unroll
-            for (int e = 0; e < D / 32; e++)
-                add_deep(y, a, others + (j * TRIPLED_DEEP + 2 * tx) * PITCH + e * 32 + ty * 4, e);
+            for (int e = 0; e < SHARE / 32; e++)
+                add_deep(y, a, others + (j + 2 * tx) * PITCH + e * 32 + ty * 4, e);
         }
     }
     /* The same of TRIPLED_DEEP others and columns 32*e and on; `others`: the lane's first. */
@@ -246,25 +282,28 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
             for (int o = 0; o < 2; o++)
                 mma_four(b[h][o], mma_address_of(others + (8 * h + o) * PITCH));
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            tripled_piece piece[STEPS];
+        for (int j = 0; j < 4; j += 2 * BESIDE_COLUMNS) {
+            tripled_piece piece[BESIDE_COLUMNS][STEPS];
+            float x[M][2 * BESIDE_COLUMNS][4];
 #pragma unroll
-            for (int h = 0; h < STEPS; h++)
+            for (int i = 0; i < 2 * BESIDE_COLUMNS; i++)
 #pragma unroll
-                for (int o = 0; o < 2; o++)
-                    piece[h].split(o, b[h][o][j]);
+                for (int h = 0; h < STEPS; h++)
 #pragma unroll
-            for (int m = 0; m < M; m++) {
-                float x[4];
-                multiply_deep<0>(x, a[m], piece);
+                    for (int o = 0; o < 2; o++)
+                        piece[i / 2][h].split(i % 2 * 2 + o, b[h][o][j + i]);
+            multiply_deep<2 * BESIDE_COLUMNS>(x, a, piece);
 #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    y[2 * m + i / 2][8 * e + i % 2 * 4 + j] += x[i];
-            }
+            for (int m = 0; m < M; m++)
+#pragma unroll
+                for (int k = 0; k < 2 * BESIDE_COLUMNS; k++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        y[2 * m + i / 2][8 * e + i % 2 * 4 + j + k] += x[m][k][i];
         }
     }
     template <bool MARKED>
-    __device__ __forceinline__ void add_slowly(sums &y, const products &s,
+    __device__ __forceinline__ void add_slowly(sums &y, const products &s, const float *weights,
                                                const float *others) const
     {
         float copy[HELD][OWNED];
@@ -272,15 +311,17 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
         for (int i = 0; i < HELD; i++)
 #pragma unroll
             for (int k = 0; k < OWNED; k++)
-                copy[i][k] = weight_of<MARKED>(s[i][k]);
+                copy[i][k] = s[i][k];
         others += 8 * tx;
 #pragma unroll 1
         for (int j = 0; j < N; j++, others += PITCH) {
             float w[HELD];
 #pragma unroll
             for (int i = 0; i < HELD; i++)
-                w[i] = __shfl_sync(0xffffffffu, copy[i][j / 8 * 2 + j % 2],
-                                   lane - tx + j % 8 / 2);
+                w[i] = weight_of<MARKED>(SPLIT > 1
+                                             ? weights[row_of(i) * WEIGHT_PITCH + place_of(j)]
+                                             : __shfl_sync(0xffffffffu, copy[i][j / 8 * 2 + j % 2],
+                                                           lane - tx + j % 8 / 2));
 #pragma unroll
             for (int e = 0; e < SUMS; e++) {
                 const float b = others[e / 8 * 32 + e % 8];
@@ -290,14 +331,30 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
             }
         }
     }
+    /* Where the weight of an other lies in a row of weights: of eight, those with even numbers first. */
+    __device__ __forceinline__ static int place_of(int other)
+    {
+        return other / 8 * 8 + other % 2 * 4 + other % 8 / 2;
+    }
 
     /* ---- results ---- */
-    /* Weights stay where they are. */
-    __device__ __forceinline__ void put(float *, const products &) const {}
-    __device__ __forceinline__ void meet() const {}
+    /* Products to where add() finds them, if other warps need them. */
+    __device__ __forceinline__ void put(float *weights, const products &s) const
+    {
+#pragma unroll
+        for (int i = 0; i < (SPLIT > 1 ? HELD : 0); i++)
+#pragma unroll
+            for (int k = 0; k < OWNED; k++)
+                weights[row_of(i) * WEIGHT_PITCH + place_of(other_of(k))] = s[i][k];
+    }
+    /* Waits for the warps that have the same rows, and what they wrote. */
+    __device__ __forceinline__ void meet() const
+    {
+        if constexpr (SPLIT > 1)
+            mma_meet<32 * SPLIT>(1 + warp);
+    }
     /* f(x, row, other) for products, where it is rare: in a loop that needs no registers of theirs. */
-    template <class F>
-    __device__ __forceinline__ void edit(products &s, float *, const F &f) const
+    template <class F> __device__ __forceinline__ void edit(products &s, float *, const F &f) const
     {
         float copy[HELD][OWNED];
 #pragma unroll
@@ -331,8 +388,8 @@ template <int D, int M, int N, int WARPS> struct tripled : tiled_block<D, WARPS>
         const bool whole = block::is_whole(to, step);
 #pragma unroll
         for (int e = 0; e < SUMS / 4; e++)
-            block::write_four(to, step, e / 2 * 32 + 8 * tx + e % 2 * 4, columns, whole, y + 4 * e,
-                              by);
+            block::write_four(to, step, part * SHARE + e / 2 * 32 + 8 * tx + e % 2 * 4, columns,
+                              whole, y + 4 * e, by);
     }
 };
 
