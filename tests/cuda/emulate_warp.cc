@@ -66,6 +66,18 @@ void warp_block_barrier(void)
     wait_at(AT_BLOCK);
 }
 
+/* Whether x of some thread is not 0. */
+int warp_block_any(int x)
+{
+    static int any;
+    warp_block_barrier();
+    any = 0;
+    warp_block_barrier();
+    any = any || x;
+    warp_block_barrier();
+    return any;
+}
+
 char *warp_at(mma_address at, unsigned nbytes)
 {
     static char nowhere[64];

@@ -45,6 +45,8 @@ void warp_barrier(void);
  * after a barrier. Calls alternate between two such places, so that one barrier is enough. */
 uint32_t (*warp_slots(void))[WARP_WORDS];
 #define __syncthreads warp_block_barrier
+int warp_block_any(int x);
+#define __syncthreads_or warp_block_any
 #define __syncwarp warp_barrier
 
 template <class V> static inline V warp_from(V x, int lane)
@@ -100,6 +102,12 @@ static inline float __int_as_float(int x)
 static inline uint32_t __float_as_uint(float x)
 {
     uint32_t r;
+    memcpy(&r, &x, sizeof r);
+    return r;
+}
+static inline float __uint_as_float(uint32_t x)
+{
+    float r;
     memcpy(&r, &x, sizeof r);
     return r;
 }
@@ -187,6 +195,30 @@ MMA_FN void mma_multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uin
         }
         c[o] = (float)sum;
     }
+}
+/* The same of TF32, whose sums are cut off. */
+MMA_FN void mma_multiply_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+    const int lane = (int)(threadIdx.x % 32);
+    uint32_t(*slot)[WARP_WORDS] = warp_slots();
+    memcpy(slot[lane], a, 16);
+    slot[lane][4] = b0;
+    slot[lane][5] = b1;
+    warp_barrier();
+    for (int o = 0; o < 4; o++) {
+        const int i = lane / 4 + o / 2 * 8, j = lane % 4 * 2 + o % 2;
+        double sum = c[o];
+        for (int k = 0; k < 8; k++)
+            sum += (double)__uint_as_float(slot[i % 8 * 4 + k % 4][i / 8 + k / 4 * 2] & ~0x1fffu) *
+                   (double)__uint_as_float(slot[j * 4 + k % 4][4 + k / 4] & ~0x1fffu);
+        const float near = (float)sum;
+        c[o] = fabs((double)near) > fabs(sum) ? nextafterf(near, 0) : near;
+    }
+}
+MMA_FN void mma_begin_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+    c[0] = c[1] = c[2] = c[3] = 0;
+    mma_multiply_tf32(c, a, b0, b1);
 }
 template <class T> MMA_FN uint32_t mma_pack(float low, float high)
 {

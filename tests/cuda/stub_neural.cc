@@ -16,8 +16,10 @@
 #include "neural/flash_wide_finish.cuh"
 #include "neural/flash_wide_grad.cuh"
 #include "neural/flash_wide_split.cuh"
+#include "neural/tiled.cuh"
 #include "neural/tiled_forward.cuh"
 #include "neural/tiled_grad.cuh"
+#include "neural/tripled.cuh"
 #include "neural/neural.h"
 #include "neural/norm_weighed.cuh"
 #define CUDA_DTYPE F16
@@ -147,6 +149,9 @@ const kernel kernels[] = {
 #define TILED(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_##D##_F32, attention_params)
 #define TILED_QUERIES(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_queries_##D##_F32, attention_params)
 #define TILED_KEYS(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_keys_##D##_F32, attention_params)
+#define TRIPLED(D, PIECES, OTHERS, WARPS, SPLIT) KERNEL(tripled_##D##_F32, attention_params)
+#define TRIPLED_QUERIES(D, PIECES, OTHERS, WARPS, SPLIT) KERNEL(tripled_queries_##D##_F32, attention_params)
+#define TRIPLED_KEYS(D, PIECES, OTHERS, WARPS, SPLIT) KERNEL(tripled_keys_##D##_F32, attention_params)
 #include "neural/tiled.def"
     KERNEL(attention_delta_F32, attention_params)
                               GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32) GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)

@@ -113,6 +113,68 @@ def test_attention(device, dtype):
                 near(got, right, dtype, 4 * (1 + np.max(np.abs(right))))
 
 
+def sizes_of(q, k, v, g, causal):
+    """Sizes of the terms that the result and its gradients are sums of, to which errors of f32 are compared as by ndock conform."""
+    scale = 1 / math.sqrt(q.shape[3])
+    p, _ = weights_of(q, k, None, causal, scale)
+    score = 1 + np.einsum("bhid,bhjd->bhij", abs(q), abs(k)) * scale
+    dp = np.einsum("bhie,bhje->bhij", abs(g), abs(v))
+    ds = p * (dp + (p * dp * score).sum(-1, keepdims=True)) * score * scale
+    return [np.einsum("bhij,bhje->bhie", p * score, abs(v)), np.einsum("bhij,bhjd->bhid", ds, abs(k)),
+            np.einsum("bhij,bhid->bhjd", ds, abs(q)), np.einsum("bhij,bhie->bhje", p * score, abs(g))]
+
+
+# b, h, m, n, d; what is added to values, of which sums do not cancel then
+LONG = [(1, 2, 130, 300, 64, 0), (1, 1, 70, 1500, 64, 3), (1, 1, 100, 260, 50, 0), (1, 2, 150, 200, 128, 0), (1, 1, 60, 90, 101, 1), (1, 1, 140, 130, 256, 0)]
+
+
+@cases(*DEVICES)
+def test_errors_of_f32(device):
+    rng = np.random.default_rng(11)
+    for *geometry, shift in LONG:
+        b, h, m, n, d = geometry
+        values = [rng.normal(size=(b, h, rows, d)).astype(np.float32) for rows in (m, n, n, m)]
+        values[2] += shift
+        q64, k64, v64, g64 = (x.astype(np.float64) for x in values)
+        q, k, v, g = (nd.asarray(x, device=device) for x in values)
+        for causal in (False, "last"):
+            out, lse = nd.nn.attention_with_logsumexp(q, k, v, None, 0.0, causal)
+            got = [out, *nd.nn.scaled_dot_product_attention_grad(g, q, k, v, out, lse, None, 0.0, causal)]
+            want = [attention(q64, k64, v64, None, causal)[0], *attention_grad(g64, q64, k64, v64, None, causal)]
+            for i, (r, w, size) in enumerate(zip(got, want, sizes_of(q64, k64, v64, g64, causal))):
+                error = np.max(np.abs(np.asarray(r.tolist()) - w) / (size * 2.0 ** -23 + 1e-300))
+                assert error < (32 if i else 16), (geometry, causal, i, error)
+
+
+def same_numbers(got, want):
+    """Infinities and NaN where they are wanted, and else numbers that are near."""
+    got = np.asarray(got.tolist()).reshape(want.shape)
+    assert np.array_equal(np.isnan(got), np.isnan(want)) and np.array_equal(np.isinf(got), np.isinf(want)), (got, want)
+    finite = np.isfinite(want)
+    assert np.array_equal(got[~finite & ~np.isnan(want)], want[~finite & ~np.isnan(want)])
+    assert np.all(np.abs(got[finite] - want[finite]) <= 1e-5 * np.max(np.abs(want[finite]), initial=1))
+
+
+@cases(*DEVICES)
+def test_infinities_of_f32(device):
+    """A key of which each query's product is -inf has no weight; values that are infinite, or so large that what they are rounded to may be, give what sums of products do."""
+    rng = np.random.default_rng(12)
+    for d in (64, 128, 256):
+        q, k, v = (rng.normal(size=(1, 1, rows, d)).astype(np.float32) for rows in (70, 90, 90))
+        q[..., 1] = np.abs(q[..., 1]) + 1
+        k[0, 0, 5, 1] = -np.inf
+        v[0, 0, 5] = 2
+        v[0, 0, 40, 3], v[0, 0, 40, 4], v[0, 0, 41, 4], v[0, 0, 42, 7] = np.inf, np.inf, -np.inf, 3.4028e38
+        v[0, 0, 60, 9] = np.nan
+        with np.errstate(invalid="ignore", over="ignore"):
+            want = attention(*(x.astype(np.float64) for x in (q, k, v)))[0]
+            got = nd.nn.scaled_dot_product_attention(*(nd.asarray(x, device=device) for x in (q, k, v)))
+            same_numbers(got[..., :7], want[..., :7])
+            same_numbers(got[..., 8:], want[..., 8:])
+        large = np.asarray(got[..., 7].tolist())
+        assert np.all(np.abs(large - want[..., 7]) <= 1e-5 * np.abs(want[..., 7]))
+
+
 @cases(*DEVICES)
 def test_dropout_of_weights(device):
     rng = np.random.default_rng(2)

@@ -9,40 +9,73 @@ enum { WIDTH_64, WIDTH_128, WIDTH_256, WIDTHS };
 enum { FORWARD, QUERIES, KEYS, KINDS };
 
 typedef struct {
-    int rows, others, warps, split; /* of a thread's tile, of a block; warps that share rows */
+    int rows, others,
+        warps;   /* rows of a block, the other side's of a step; of 0 rows: there is no kernel */
+    int weights; /* floats of them in shared memory */
 } tile_shape;
 static const int widths[WIDTHS] = {64, 128, 256};
-static const tile_shape shapes[KINDS][WIDTHS] = {
-#define TILED(columns, rows, others, warps, split) \
-    [FORWARD][WIDTH_##columns] = {rows, others, warps, split},
-#define TILED_QUERIES(columns, rows, others, warps, split) \
-    [QUERIES][WIDTH_##columns] = {rows, others, warps, split},
-#define TILED_KEYS(columns, rows, others, warps, split) \
-    [KEYS][WIDTH_##columns] = {rows, others, warps, split},
+#define BY_MULTIPLY_ADDS(columns, rows, others, warps, split)                   \
+    [WIDTH_##columns] = {4 * (rows) * ((warps) / (split)), 8 * (others), warps, \
+                         4 * (rows) * ((warps) / (split)) * (8 * (others) + 8)},
+#define BY_TENSOR_CORES(columns, pieces, others, warps, split)               \
+    [WIDTH_##columns] = {16 * (pieces) * ((warps) / (split)), others, warps, \
+                         (split) > 1 ? 16 * (pieces) * ((warps) / (split)) * ((others) + 4) : 0},
+static const tile_shape shapes[KINDS][WIDTHS] = {[FORWARD] =
+                                                     {
+#define TILED BY_MULTIPLY_ADDS
 #include "neural/tiled.def"
-};
-static const char *const names[KINDS] = {"tiled", "tiled_queries", "tiled_keys"};
+                                                     },
+                                                 [QUERIES] =
+                                                     {
+#define TILED_QUERIES BY_MULTIPLY_ADDS
+#include "neural/tiled.def"
+                                                     },
+                                                 [KEYS] = {
+#define TILED_KEYS BY_MULTIPLY_ADDS
+#include "neural/tiled.def"
+                                                 }};
+static const tile_shape triples[KINDS][WIDTHS] = {[FORWARD] =
+                                                      {
+#define TRIPLED BY_TENSOR_CORES
+#include "neural/tiled.def"
+                                                      },
+                                                  [QUERIES] =
+                                                      {
+#define TRIPLED_QUERIES BY_TENSOR_CORES
+#include "neural/tiled.def"
+                                                      },
+                                                  [KEYS] = {
+#define TRIPLED_KEYS BY_TENSOR_CORES
+#include "neural/tiled.def"
+                                                  }};
+static const char *const names[KINDS] = {"", "queries_", "keys_"};
 
 static int place_of(int kind, int width)
 {
     return ATTENTION_OWN + (kind == KEYS ? WIDTHS : 0) + width;
 }
 
-static int rows_of(int kind, int width)
+/* Tensor cores of data centers multiply TF32 8 times as fast as others multiply f32 (compute capability 8.0) or more,
+ * those of other devices as fast or twice as fast, of which three products are the slower way. */
+static int is_tripled(const ndp_dev *dev, int kind, int width)
 {
-    const tile_shape *t = &shapes[kind][width];
-    return 4 * t->rows * (t->warps / t->split);
+    return (dev->capability == 80 || dev->capability == 90 || dev->capability == 100) &&
+           triples[kind][width].rows > 0;
+}
+
+static const tile_shape *shape_of(const ndp_dev *dev, int kind, int width)
+{
+    return &(is_tripled(dev, kind, width) ? triples : shapes)[kind][width];
 }
 
 /* Own rows, one operand of them or two, a step of two of the other side's with what sums there are of it, weights,
  * and numbers of rows that warps show each other. */
-static uint32_t shared_of(int kind, int width)
+static uint32_t shared_of(const tile_shape *t, int kind, int width)
 {
-    const int rows = rows_of(kind, width), others = 8 * shapes[kind][width].others,
-              pitch = widths[width] + 4, own = kind == FORWARD ? 1 : 2;
-    return (uint32_t)((own * rows + 2 * others) * pitch + rows * (others + 8) +
-                      (kind == KEYS      ? 2 * others
-                       : kind == FORWARD ? 2 * rows
+    const int pitch = widths[width] + 4, own = kind == FORWARD ? 1 : 2;
+    return (uint32_t)((own * t->rows + 2 * t->others) * pitch + t->weights +
+                      (kind == KEYS      ? 2 * t->others
+                       : kind == FORWARD ? 2 * t->rows
                                          : 0)) *
            4;
 }
@@ -54,8 +87,10 @@ int32_t tiled_make(cuda_kernel *k, const ndp_call *like)
     int32_t status = NDP_OK;
     for (int kind = gradient ? QUERIES : FORWARD; kind < (gradient ? KINDS : QUERIES); kind++)
         for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
-            snprintf(name, sizeof name, "%s_%d_F32", names[kind], widths[i]);
-            status = flash_function(k, cuda_module_of("tiled", NDP_F32), name, shared_of(kind, i),
+            snprintf(name, sizeof name, "%s_%s%d_F32",
+                     is_tripled(k->dev, kind, i) ? "tripled" : "tiled", names[kind], widths[i]);
+            status = flash_function(k, cuda_module_of("tiled", NDP_F32), name,
+                                    shared_of(shape_of(k->dev, kind, i), kind, i),
                                     &k->function[place_of(kind, i)]);
         }
     return status;
@@ -76,7 +111,8 @@ int tiled_width(const cuda_kernel *k, const attention_params *p)
 
 static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, int kind, int width)
 {
-    const int rows = rows_of(kind, width);
+    const tile_shape *t = shape_of(k->dev, kind, width);
+    const int rows = t->rows;
     p->rows = (int32_t)(kind == KEYS ? p->n : p->m);
     p->row_blocks = (p->rows + rows - 1) / rows;
     const int64_t blocks = p->batch * (kind == KEYS ? p->key_heads : p->heads) * p->row_blocks;
@@ -86,7 +122,7 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, 
     if (blocks == 0)
         return NDP_OK;
     return cuda_launch(k, k->function[place_of(kind, width)], s, (uint32_t)blocks,
-                       32 * (uint32_t)shapes[kind][width].warps, shared_of(kind, width), p);
+                       32 * (uint32_t)t->warps, shared_of(t, kind, width), p);
 }
 
 /* Blocks of all heads begin together where they differ in length: products are slower than what they read of the

@@ -10,38 +10,31 @@
  * the columns of a result. */
 #ifndef NDOCK_CUDA_TILED_CUH
 #define NDOCK_CUDA_TILED_CUH
-#include "neural/attention_place.cuh"
-#include "neural/mma.cuh"
-#include "neural/neural.cuh"
+#include "neural/tiled_block.cuh"
 
-#define TILED_NOTHING __int_as_float((int)0xff800000u)
-
-/* Rows of an operand in global memory. */
-struct tiled_source {
-    const float *at;
-    int64_t row, column; /* strides */
-    int columns;         /* those beyond are zeros */
-    int32_t whole;       /* 16 bytes can be copied as they are */
-};
-
-template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
+template <int D, int TM, int TN, int WARPS, int SPLITS = 1> struct tiled : tiled_block<D, WARPS> {
+    typedef tiled_block<D, WARPS> block;
+    using block::p;
+    using block::PITCH;
     enum {
-        THREADS = 32 * WARPS,
+        SPLIT = SPLITS,
         ROWS = 4 * TM * (WARPS / SPLIT),
         OTHERS = 8 * TN,
-        PITCH = D + 4,
+        HELD = TM,                 /* rows of a thread */
+        BESIDE = 8,                /* lanes that have the same rows, one beside another */
         WEIGHT_PITCH = OTHERS + 8, /* the 32 lanes of a warp that write have different banks */
         SHARE = D / SPLIT,         /* columns of a warp */
         OWNED = TN / SPLIT,        /* of the others of a thread, those whose sums it has */
-        PARTS = SHARE / 32         /* pieces of four columns of a result that a thread has */
+        PARTS = SHARE / 32,        /* pieces of four columns of a result that a thread has */
+        SUMS = 4 * PARTS,
+        WEIGHTS = ROWS * WEIGHT_PITCH /* floats of shared memory */
     };
     typedef float products[TM][OWNED];
-    typedef float sums[TM][4 * PARTS];
-    const attention_params &p;
+    typedef float sums[TM][SUMS];
     int warp, part, lane, ty,
         tx; /* of warps that have the same rows, which they are, and which of them this is */
 
-    __device__ __forceinline__ explicit tiled(const attention_params &params) : p(params)
+    __device__ __forceinline__ explicit tiled(const attention_params &params) : block(params)
     {
         warp = (int)threadIdx.x / (32 * SPLIT);
         part = (int)threadIdx.x / 32 % SPLIT;
@@ -52,32 +45,24 @@ template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
     /* The row of the block, and the other of a step, of a product. */
     __device__ __forceinline__ int row_of(int i) const { return warp * 4 * TM + ty + 4 * i; }
     __device__ __forceinline__ int other_of(int k) const { return tx + 8 * (k + part * OWNED); }
-
-    /* N rows from `first` on, zeros from `end` on. */
-    template <int N>
-    __device__ __forceinline__ void fetch(float *to, const tiled_source &from, int first,
-                                          int end) const
+    __device__ __forceinline__ static constexpr int apart(int k)
     {
-        enum { CHUNKS = D / 4 };
-        if (from.whole) {
-#pragma unroll 4
-            for (int i = (int)threadIdx.x; i < N * CHUNKS; i += THREADS) {
-                const int row = i / CHUNKS, c = i % CHUNKS * 4;
-                const bool inside = first + row < end && c < from.columns;
-                mma_fetch(mma_address_of(to + row * PITCH + c),
-                          inside ? from.at + (first + row) * from.row + c : from.at, inside);
-            }
-            return;
-        }
-#pragma unroll 1
-        for (int i = (int)threadIdx.x; i < N * D; i += THREADS) {
-            const int row = i / D, c = i % D;
-            const bool inside = first + row < end && c < from.columns;
-            to[row * PITCH + c] =
-                inside ? from.at[(first + row) * from.row + c * from.column] : 0.0f;
-        }
+        return 8 * k;
+    } /* other k is so far from the first */
+    /* Whether the thread is the one that writes what a row has once. */
+    __device__ __forceinline__ bool leads() const { return tx == 0 && part == 0; }
+    /* The thread's products where add() finds them. */
+    __device__ __forceinline__ float *place(float *weights) const
+    {
+        return weights + row_of(0) * WEIGHT_PITCH + other_of(0);
     }
 
+    /* Of kinds of tiles that depend on what operands hold. */
+    template <int N> __device__ __forceinline__ void look(const float *) {}
+    template <int N> __device__ __forceinline__ void look_own(const float *) {}
+    __device__ __forceinline__ void gather(const products &) const { __syncthreads(); }
+    /* Waits for what all threads copied. */
+    __device__ __forceinline__ void arrive() const { __syncthreads(); }
     /* Waits for the warps that have the same rows, and what they wrote. */
     __device__ __forceinline__ void meet() const
     {
@@ -87,8 +72,8 @@ template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
             mma_meet<32 * SPLIT>(1 + warp);
     }
     /* Sums of the warp's columns: those that the thread has, then those of its other others. */
-    __device__ __forceinline__ void multiply(float (&s)[TM][TN], const float *rows,
-                                             const float *others) const
+    __device__ __forceinline__ void multiply_share(float (&s)[TM][TN], const float *rows,
+                                                   const float *others) const
     {
         const float *turned = others;
         if constexpr (SPLIT > 1) {
@@ -126,17 +111,18 @@ template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
             }
         }
     }
-    /* s = the warp's rows, the lane's first of which is at `rows`, times those others that the thread has, where
-     * put() would leave the products; `others`: the lane's first if it had all. */
-    __device__ __forceinline__ void multiply_shared(products &s, const float *rows,
-                                                    const float *others, float *mine) const
+    /* s = the warp's rows times those others that the thread has; `rows` and `others` are the block's. */
+    __device__ __forceinline__ void multiply(products &s, const float *rows, const float *others,
+                                             float *weights) const
     {
         static_assert(SPLIT <= 2 && TN % SPLIT == 0, "one other warp");
+        rows += row_of(0) * PITCH;
+        others += tx * PITCH;
         if constexpr (SPLIT == 1) {
-            multiply(s, rows, others);
+            multiply_share(s, rows, others);
         } else {
-            float all[TM][TN];
-            multiply(all, rows, others);
+            float all[TM][TN], *const mine = place(weights);
+            multiply_share(all, rows, others);
             float *const theirs = mine + (part ? -8 : 8) * OWNED;
 #pragma unroll
             for (int i = 0; i < TM; i++)
@@ -144,7 +130,7 @@ template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
                 for (int k = 0; k < OWNED; k++)
                     theirs[i * 4 * WEIGHT_PITCH + 8 * k] = all[i][OWNED + k];
             meet();
-            take(s, mine);
+            take(s, weights);
 #pragma unroll
             for (int i = 0; i < TM; i++)
 #pragma unroll
@@ -152,10 +138,13 @@ template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
                     s[i][k] += all[i][k];
         }
     }
-    /* y += weights of the warp's rows times rows of others. MARKED: those below 0 count as 0. */
+    /* y += weights of the warp's rows, which put() left, times rows of others. MARKED: those below 0 count as 0. */
     template <bool MARKED>
-    __device__ __forceinline__ void add(sums &y, const float *weights, const float *others) const
+    __device__ __forceinline__ void add(sums &y, const products &, const float *weights,
+                                        const float *others) const
     {
+        weights += row_of(0) * WEIGHT_PITCH;
+        others += tx * 4 + part * SHARE;
 #pragma unroll 2
         for (int j = 0; j < OTHERS; j += 4) {
             float w[TM][4];
@@ -185,99 +174,55 @@ template <int D, int TM, int TN, int WARPS, int SPLIT = 1> struct tiled {
                 }
         }
     }
-    /* Products to where add() finds them, and back; `mine` is the thread's first. */
-    __device__ __forceinline__ void put(float *mine, const products &s) const
+    /* Products to where add() finds them, and back. */
+    __device__ __forceinline__ void put(float *weights, const products &s) const
     {
+        float *const mine = place(weights);
 #pragma unroll
         for (int i = 0; i < TM; i++)
 #pragma unroll
             for (int k = 0; k < OWNED; k++)
                 mine[i * 4 * WEIGHT_PITCH + 8 * k] = s[i][k];
     }
-    __device__ __forceinline__ void take(products &s, const float *mine) const
+    __device__ __forceinline__ void take(products &s, float *weights) const
     {
+        const float *const mine = place(weights);
 #pragma unroll
         for (int i = 0; i < TM; i++)
 #pragma unroll
             for (int k = 0; k < OWNED; k++)
                 s[i][k] = mine[i * 4 * WEIGHT_PITCH + 8 * k];
     }
-    /* f(x, row, other) for those that put() left, where it is rare: in a loop that needs no registers of theirs. */
-    template <class F> __device__ __forceinline__ void each(float *mine, const F &f) const
+    /* f(x, row, other) for products, where it is rare: in a loop that needs no registers of theirs. */
+    template <class F>
+    __device__ __forceinline__ void edit(products &s, float *weights, const F &f) const
     {
+        float *const mine = place(weights);
+        put(weights, s);
 #pragma unroll 1
         for (int i = 0; i < TM; i++)
 #pragma unroll 1
             for (int k = 0; k < OWNED; k++)
                 f(mine[i * 4 * WEIGHT_PITCH + 8 * k], row_of(i), other_of(k));
-    }
-    /* Scores from products; masked(score, row, other) says what a mask does to one. */
-    template <class F>
-    __device__ __forceinline__ void scale(products &s, float *mine, const F &masked) const
-    {
-#pragma unroll
-        for (int i = 0; i < TM; i++)
-#pragma unroll
-            for (int k = 0; k < OWNED; k++)
-                s[i][k] *= (float)p.scale;
-        if (p.mask_kind) {
-            put(mine, s);
-            each(mine, masked);
-            take(s, mine);
-        }
+        take(s, weights);
     }
     __device__ __forceinline__ static void clear(sums &y)
     {
 #pragma unroll
         for (int i = 0; i < TM; i++)
 #pragma unroll
-            for (int e = 0; e < 4 * PARTS; e++)
+            for (int e = 0; e < SUMS; e++)
                 y[i][e] = 0;
     }
     /* A row of a result, multiplied. */
     __device__ __forceinline__ void write(float *to, int64_t step, int64_t columns,
-                                          const float (&y)[4 * PARTS], float by) const
+                                          const float (&y)[SUMS], float by) const
     {
-        const bool whole = step == 1 && (uint64_t)to % 16 == 0;
+        const bool whole = block::is_whole(to, step);
 #pragma unroll
-        for (int e = 0; e < PARTS; e++) {
-            const int column = part * SHARE + e * 32 + tx * 4;
-            if (whole && column + 4 <= columns) {
-                *(float4 *)(to + column) =
-                    float4{y[4 * e] * by, y[4 * e + 1] * by, y[4 * e + 2] * by, y[4 * e + 3] * by};
-                continue;
-            }
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                if (column + k < columns)
-                    to[(column + k) * step] = y[4 * e + k] * by;
-        }
-    }
-
-    /* ---- what attention and its gradients share ---- */
-    __device__ __forceinline__ tiled_source source(const attention_view &v, int b, int h,
-                                                   int64_t columns) const
-    {
-        return {(const float *)v.at + b * v.stride[0] + h * v.stride[1], v.stride[2], v.stride[3],
-                (int)columns, p.whole};
-    }
-    /* Keys that a query sees. */
-    __device__ __forceinline__ int seen_by(int i) const
-    {
-        const int64_t seen = p.causal && i + 1 + p.diagonal < p.n ? i + 1 + p.diagonal : p.n;
-        return seen > 0 ? (int)seen : 0;
-    }
-    /* A score with what the mask says of query i and key j, if there are such. */
-    __device__ __forceinline__ void mask(float &score, int b, int h, int i, int j) const
-    {
-        if (i >= p.m || j >= p.n)
-            return;
-        const int64_t *stride = p.mask.stride;
-        const int64_t at = b * stride[0] + h * stride[1] + i * stride[2] + j * stride[3];
-        if (p.mask_kind == ATTENTION_BOOL)
-            score = ((const uint8_t *)p.mask.at)[at] ? score : TILED_NOTHING;
-        else
-            score += ((const float *)p.mask.at)[at];
+        for (int e = 0; e < PARTS; e++)
+            block::write_four(to, step, part * SHARE + e * 32 + tx * 4, columns, whole, y + 4 * e,
+                              by);
     }
 };
 

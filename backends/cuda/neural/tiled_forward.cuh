@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Attention of f32 by tiles of registers (tiled.cuh). A block has rows of queries and goes over the keys, OTHERS
- * at a time. While weights are made and values added, the next keys are copied to where the last ones were,
+ * Attention of f32 by tiles of registers of a kind T (tiled.cuh, tripled.cuh). A block has rows of queries and goes over
+ * the keys, OTHERS at a time. While weights are made and values added, the next keys are copied to where the last ones were,
  * and the next values while scores are made. What was summed is scaled down whenever a larger score is met, as
  * in flash_rows.cuh. */
 #ifndef NDOCK_CUDA_TILED_FORWARD_CUH
 #define NDOCK_CUDA_TILED_FORWARD_CUH
 #include "neural/flash_weight.cuh"
-#include "neural/tiled.cuh"
+#include "neural/tiled_block.cuh"
 
-template <int D, int TM, int TN, int WARPS, int SPLIT>
-struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
-    typedef tiled<D, TM, TN, WARPS, SPLIT> base;
+template <class T> struct tiled_forward : T {
+    typedef T base;
     typedef typename base::products products;
+    using base::HELD;
     using base::OTHERS;
     using base::OWNED;
     using base::p;
     using base::PITCH;
     using base::ROWS;
-    using base::tx;
-    using base::ty;
-    using base::WEIGHT_PITCH;
     int b, h, kh, first, end; /* end: of keys that some row sees */
-    float *queries, *keys, *values, *weights, *mine,
-        *at;     /* at: of the products that the thread has */
+    float *queries, *keys, *values, *weights;
     float *tops; /* where warps that have the same rows show each other numbers of these */
-    float top[TM], sum[TM]; /* sum: of the others that the thread has */
+    float top[HELD], sum[HELD]; /* sum: of the others that the thread has */
     typename base::sums y;
 
     __device__ __forceinline__ explicit tiled_forward(const attention_params &params) : base(params)
@@ -40,12 +36,10 @@ struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
         keys = queries + ROWS * PITCH;
         values = keys + OTHERS * PITCH;
         weights = values + OTHERS * PITCH;
-        tops = weights + ROWS * WEIGHT_PITCH;
-        mine = weights + base::row_of(0) * WEIGHT_PITCH;
-        at = mine + base::other_of(0);
+        tops = weights + base::WEIGHTS;
         base::clear(y);
 #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < HELD; i++) {
             top[i] = TILED_NOTHING;
             sum[i] = 0;
         }
@@ -65,44 +59,50 @@ struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
     /* Scores of keys j and on, from products. */
     __device__ __forceinline__ void finish(products &s, int j)
     {
-        base::scale(s, at, [&](float &score, int row, int other) {
-            base::mask(score, b, h, first + row, j + other);
-        });
+#pragma unroll
+        for (int i = 0; i < HELD; i++)
+#pragma unroll
+            for (int k = 0; k < OWNED; k++)
+                s[i][k] *= (float)p.scale;
+        if (p.mask_kind)
+            base::edit(s, weights, [&](float &score, int row, int other) {
+                base::mask(score, b, h, first + row, j + other);
+            });
         if (j + OTHERS <= base::seen_by(first))
             return;
 #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < HELD; i++) {
             const int seen = base::seen_by(first + base::row_of(i)) - j - base::other_of(0);
 #pragma unroll
             for (int k = 0; k < OWNED; k++)
-                s[i][k] = 8 * k < seen ? s[i][k] : TILED_NOTHING;
+                s[i][k] = base::apart(k) < seen ? s[i][k] : TILED_NOTHING;
         }
     }
     /* x of each row, with that of the other warp that has the row. */
-    template <class F> __device__ __forceinline__ void join(float (&x)[TM], const F &joined) const
+    template <class F> __device__ __forceinline__ void join(float (&x)[HELD], const F &joined) const
     {
-        if constexpr (SPLIT > 1) {
+        if constexpr (base::SPLIT > 1) {
 #pragma unroll
-            for (int i = 0; i < TM; i++)
-                if (tx == 0)
+            for (int i = 0; i < HELD; i++)
+                if (base::tx == 0)
                     tops[base::part * ROWS + base::row_of(i)] = x[i];
             base::meet();
 #pragma unroll
-            for (int i = 0; i < TM; i++)
+            for (int i = 0; i < HELD; i++)
                 x[i] = joined(x[i], tops[(1 - base::part) * ROWS + base::row_of(i)]);
         }
     }
     /* The largest scores of rows so far. */
-    __device__ __forceinline__ void find_most(float (&most)[TM], const products &s) const
+    __device__ __forceinline__ void find_most(float (&most)[HELD], const products &s) const
     {
 #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < HELD; i++) {
             most[i] = top[i];
 #pragma unroll
             for (int k = 0; k < OWNED; k++)
                 most[i] = fmaxf(most[i], s[i][k]);
 #pragma unroll
-            for (int w = 1; w < 8; w *= 2)
+            for (int w = 1; w < base::BESIDE; w *= 2)
                 most[i] = fmaxf(most[i], __shfl_xor_sync(0xffffffffu, most[i], w));
         }
         join(most, [](float a, float b) { return fmaxf(a, b); });
@@ -121,12 +121,12 @@ struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
         top[i] = most;
         sum[i] = __fmaf_rn(sum[i], down, all);
 #pragma unroll
-        for (int e = 0; e < 4 * base::PARTS; e++)
+        for (int e = 0; e < base::SUMS; e++)
             y[i][e] *= down;
     }
-    __device__ __forceinline__ void drop(int j) const
+    __device__ __forceinline__ void drop(products &s, int j) const
     {
-        base::each(at, [&](float &weight, int row, int other) {
+        base::edit(s, weights, [&](float &weight, int row, int other) {
             if (!flash_is_kept(p, b, h, first + row, j + other))
                 weight = 0;
         });
@@ -134,23 +134,27 @@ struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
     __device__ __forceinline__ void step(int j)
     {
         products s;
-        float most[TM];
+        float most[HELD];
         mma_wait<1>(); /* all but the values, which were begun last */
-        __syncthreads();
-        base::multiply_shared(s, queries + base::row_of(0) * PITCH, keys + tx * PITCH, at);
+        if (j == 0)
+            base::template look_own<ROWS>(queries);
+        base::template look<OTHERS>(keys);
+        base::arrive();
+        base::multiply(s, queries, keys, weights);
         __syncthreads();
         fetch_keys(j + OTHERS);
         finish(s, j);
         find_most(most, s);
 #pragma unroll
-        for (int i = 0; i < TM; i++)
+        for (int i = 0; i < HELD; i++)
             weigh(i, s[i], most[i]);
-        base::put(at, s);
         if (p.least)
-            drop(j);
+            drop(s, j);
+        base::put(weights, s);
         mma_wait<1>();
-        __syncthreads(); /* values are there, and weights */
-        base::template add<false>(y, mine, values + tx * 4 + base::part * base::SHARE);
+        base::template look<OTHERS>(values);
+        base::arrive(); /* values are there, and weights */
+        base::template add<false>(y, s, weights, values);
         __syncthreads();
         fetch_values(j + OTHERS);
     }
@@ -158,9 +162,9 @@ struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
     __device__ __forceinline__ void add_sums()
     {
 #pragma unroll
-        for (int i = 0; i < TM; i++)
+        for (int i = 0; i < HELD; i++)
 #pragma unroll
-            for (int w = 1; w < 8; w *= 2)
+            for (int w = 1; w < base::BESIDE; w *= 2)
                 sum[i] += __shfl_xor_sync(0xffffffffu, sum[i], w);
         __syncthreads(); /* what was shown of the last step has been read */
         join(sum, [](float a, float b) { return a + b; });
@@ -174,7 +178,7 @@ struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
         const int64_t *o = p.out[0].stride, *l = p.out[1].stride;
         base::write((float *)p.out[0].at + b * o[0] + h * o[1] + row * o[2], o[3], p.e, y[i],
                     all == 0 ? 0.0f : 1.0f / (all * (float)p.keep));
-        if (tx == 0 && base::part == 0)
+        if (base::leads())
             ((float *)p.out[1].at)[b * l[0] + h * l[1] + row * l[2]] =
                 all == 0 ? TILED_NOTHING : top[i] + (float)log((double)all);
     }
@@ -188,7 +192,7 @@ struct tiled_forward : tiled<D, TM, TN, WARPS, SPLIT> {
         mma_wait<0>();
         add_sums();
 #pragma unroll
-        for (int i = 0; i < TM; i++)
+        for (int i = 0; i < HELD; i++)
             write(i);
     }
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Gradients of attention of f32 by tiles of registers (tiled.cuh). A block has rows of its own, queries or keys
+ * Gradients of attention of f32 by tiles of registers of a kind T (tiled.cuh, tripled.cuh). A block has rows of its own, queries or keys
  * (KEYS), and goes over those of the other side, OTHERS at a time; weights are computed again from logsumexp.
  * Both kinds are the same but for names, as in flash_grad_rows.cuh: with the own operands x0, x1 (queries q, g;
  * keys k, v) and the others y0, y1,
@@ -9,24 +9,21 @@
 #ifndef NDOCK_CUDA_TILED_GRAD_CUH
 #define NDOCK_CUDA_TILED_GRAD_CUH
 #include "neural/flash_weight.cuh"
-#include "neural/tiled.cuh"
+#include "neural/tiled_block.cuh"
 
-template <int D, int TM, int TN, int WARPS, int SPLIT, bool KEYS>
-struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
-    typedef tiled<D, TM, TN, WARPS, SPLIT> base;
+template <class T, bool KEYS> struct tiled_grad : T {
+    typedef T base;
     typedef typename base::products products;
+    using base::HELD;
     using base::OTHERS;
     using base::OWNED;
     using base::p;
     using base::PITCH;
     using base::ROWS;
-    using base::tx;
-    using base::WEIGHT_PITCH;
     int b, h, kh, first, begin, per_head, steps; /* h: the first of the heads that share the keys */
-    int columns;                                 /* the thread's first of a result */
-    float *own, *others, *weights, *mine,
-        *shifts; /* shifts and deltas of the step's queries, of keys */
-    float shift[KEYS ? 1 : TM], delta[KEYS ? 1 : TM];
+    float *own, *others, *weights;
+    float *shifts; /* shifts and deltas of the step's queries, of keys */
+    float shift[KEYS ? 1 : HELD], delta[KEYS ? 1 : HELD];
     typename base::sums y[KEYS ? 2 : 1];
 
     __device__ __forceinline__ explicit tiled_grad(const attention_params &params) : base(params)
@@ -42,9 +39,7 @@ struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
         own = (float *)memory;
         others = own + 2 * ROWS * PITCH;
         weights = others + 2 * OTHERS * PITCH;
-        shifts = weights + ROWS * WEIGHT_PITCH;
-        mine = weights + base::row_of(0) * WEIGHT_PITCH;
-        columns = tx * 4 + base::part * base::SHARE;
+        shifts = weights + base::WEIGHTS;
 #pragma unroll
         for (int o = 0; o < (KEYS ? 2 : 1); o++)
             base::clear(y[o]);
@@ -113,7 +108,7 @@ struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
     {
         const int64_t *l = p.lse.stride, *d = p.delta.stride;
 #pragma unroll
-        for (int i = 0; i < (KEYS ? 0 : TM); i++) {
+        for (int i = 0; i < (KEYS ? 0 : HELD); i++) {
             const int row = first + base::row_of(i);
             const bool inside = row < p.m;
             shift[i] = shift_of(inside ? ((const float *)p.lse.at)[b * l[0] + h * l[1] + row * l[2]]
@@ -137,42 +132,47 @@ struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
                  : last < base::seen_by(first))
             return;
 #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < HELD; i++) {
             const int row = first + base::row_of(i),
                       bound = (KEYS ? first_that_sees(row) : base::seen_by(row)) - from -
                               base::other_of(0),
                       there = KEYS ? (int)p.m - from - base::other_of(0) : 0;
 #pragma unroll
             for (int k = 0; k < OWNED; k++)
-                if (KEYS ? 8 * k < bound || 8 * k >= there : 8 * k >= bound)
+                if (KEYS ? base::apart(k) < bound || base::apart(k) >= there
+                         : base::apart(k) >= bound)
                     s[i][k] = TILED_NOTHING;
         }
     }
     /* Weights from products, where add() finds them, too. */
     __device__ __forceinline__ void weigh(products &s, int head, int from) const
     {
-        float *const at = mine + base::other_of(0);
-        base::scale(s, at, [&](float &score, int row, int other) {
-            base::mask(score, b, head, KEYS ? from + other : first + row,
-                       KEYS ? first + row : from + other);
-        });
+#pragma unroll
+        for (int i = 0; i < HELD; i++)
+#pragma unroll
+            for (int k = 0; k < OWNED; k++)
+                s[i][k] *= (float)p.scale;
+        if (p.mask_kind)
+            base::edit(s, weights, [&](float &score, int row, int other) {
+                base::mask(score, b, head, KEYS ? from + other : first + row,
+                           KEYS ? first + row : from + other);
+            });
         hide(s, from);
 #pragma unroll
         for (int k = 0; k < OWNED; k++) {
             const float by = KEYS ? shift_of(shifts[base::other_of(k)]) : 0.0f;
 #pragma unroll
-            for (int i = 0; i < TM; i++)
+            for (int i = 0; i < HELD; i++)
                 s[i][k] = neural_exp(s[i][k] - (KEYS ? by : shift[i]));
         }
-        base::put(at, s);
-        if (!p.least)
-            return;
-        base::each(at, [&](float &weight, int row, int other) {
-            const int i = KEYS ? from + other : first + row, j = KEYS ? first + row : from + other;
-            if (!flash_is_kept(p, b, head, i, j))
-                weight = -weight;
-        });
-        base::take(s, at);
+        if (p.least)
+            base::edit(s, weights, [&](float &weight, int row, int other) {
+                const int i = KEYS ? from + other : first + row,
+                          j = KEYS ? first + row : from + other;
+                if (!flash_is_kept(p, b, head, i, j))
+                    weight = -weight;
+            });
+        base::put(weights, s);
     }
     /* Gradients of scores from those of weights, and from weights w. */
     __device__ __forceinline__ void derive(products &s, const products &w) const
@@ -182,43 +182,44 @@ struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
         for (int k = 0; k < OWNED; k++) {
             const float of = KEYS ? shifts[OTHERS + base::other_of(k)] : 0.0f;
 #pragma unroll
-            for (int i = 0; i < TM; i++) {
+            for (int i = 0; i < HELD; i++) {
                 const float dp = (int)__float_as_uint(w[i][k]) < 0 ? 0.0f : s[i][k] * keep;
                 s[i][k] = fabsf(w[i][k]) * (dp - (KEYS ? of : delta[i])) * (float)p.scale;
             }
         }
     }
-    __device__ __forceinline__ void add_values()
+    __device__ __forceinline__ void add_values(const products &w)
     {
-        const float *const rows = others + OTHERS * PITCH + columns;
+        const float *const rows = others + OTHERS * PITCH;
         if (p.least)
-            base::template add<true>(y[KEYS], mine, rows);
+            base::template add<true>(y[KEYS], w, weights, rows);
         else
-            base::template add<false>(y[KEYS], mine, rows);
+            base::template add<false>(y[KEYS], w, weights, rows);
     }
     __device__ __forceinline__ void step(int number)
     {
         const int head = head_of(number), from = from_of(number);
-        const float *const rows = own + base::row_of(0) * PITCH;
-        float *const at = mine + base::other_of(0);
         products w, s;
         mma_wait<0>();
-        __syncthreads();
+        if (number == 0)
+            base::template look_own<2 * ROWS>(own);
+        base::template look<2 * OTHERS>(others);
+        base::arrive();
         if (number == 0)
             hold_sums();
-        base::multiply_shared(w, rows, others + tx * PITCH, at);
+        base::multiply(w, own, others, weights);
         weigh(w, head, from);
         base::meet(); /* weights are there, and products are read */
         if (KEYS) {
-            add_values();
+            add_values(w);
             base::meet();
         }
-        base::multiply_shared(s, rows + ROWS * PITCH, others + (OTHERS + tx) * PITCH, at);
+        base::multiply(s, own + ROWS * PITCH, others + OTHERS * PITCH, weights);
         derive(s, w);
-        base::put(at, s);
-        __syncthreads(); /* the second operand is free */
+        base::put(weights, s);
+        base::gather(s); /* the second operand is free */
         fetch_others(1, number + 1);
-        base::template add<false>(y[0], mine, others + columns);
+        base::template add<false>(y[0], s, weights, others);
         __syncthreads();
         fetch_others(0, number + 1);
     }
@@ -226,7 +227,7 @@ struct tiled_grad : tiled<D, TM, TN, WARPS, SPLIT> {
                                           int64_t columns, float by) const
     {
 #pragma unroll
-        for (int i = 0; i < TM; i++) {
+        for (int i = 0; i < HELD; i++) {
             const int row = first + base::row_of(i);
             if (row < p.rows)
                 base::write((float *)to.at + b * to.stride[0] + head * to.stride[1] +
