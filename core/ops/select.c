@@ -45,8 +45,17 @@ static nd_status selection_start(const nd_array *a, const nd_array *mask, select
     return nd_reshape_copy(mask, 1, shape, &s->mask);
 }
 
+/* How a call is run: as any other; to count alone; or after it was counted. */
+typedef nd_status call_runner(nd_device *dev, ndp_call *call, nd_counted *counted);
+
+static nd_status run_whole(nd_device *dev, ndp_call *call, nd_counted *counted)
+{
+    (void)counted;
+    return nd__run(dev, call);
+}
+
 static nd_status compress_run(nd_device *dev, const selection *s, const ndp_view *dst,
-                              const ndp_view *count)
+                              const ndp_view *count, call_runner *run, nd_counted *counted)
 {
     int64_t inner[ND_MAX_NDIM], stride[2][ND_MAX_NDIM], shape[2][ND_MAX_NDIM], full[2][ND_MAX_NDIM];
     int n = s->a->ndim - 1;
@@ -68,13 +77,13 @@ static nd_status compress_run(nd_device *dev, const selection *s, const ndp_view
     const ndp_view in[2] = {v[1], nd__view(s->mask)}, out[2] = {v[0], *count};
     ndp_call call;
     nd__set_call(&call, ND_OP_compress, 2, in, 2, out);
-    return nd__run(dev, &call);
+    return run(dev, &call, counted);
 }
 
 static nd_status compress_arrays(const selection *s, const nd_array *dst, const nd_array *count)
 {
     const ndp_view to = nd__view(dst), number = nd__view(count);
-    return compress_run(dst->storage->device, s, &to, &number);
+    return compress_run(dst->storage->device, s, &to, &number, run_whole, NULL);
 }
 
 /* A plug-in's count is an extent: no memory is sized by, and none read up to, a wrong one. */
@@ -86,11 +95,11 @@ static nd_status check_counted(const char *op, const nd_device *dev, int64_t cou
                     (long long)most);
 }
 
-static nd_status count_true(const char *op, const nd_array *mask, nd_array **count, int64_t *n)
+/* The count, which was computed on the device, as a number. */
+static nd_status read_count(const char *op, const nd_array *mask, const nd_array *count, int64_t *n)
 {
     nd_scalar value;
-    ND_RETURN_IF(nd_count_nonzero(mask, NULL, count));
-    ND_RETURN_IF(nd__item(op, *count, ND_WAIT_SHAPE, &value));
+    ND_RETURN_IF(nd__item(op, count, ND_WAIT_SHAPE, &value));
     *n = value.v.i;
     return check_counted(op, mask->storage->device, *n, mask->size);
 }
@@ -133,7 +142,7 @@ static nd_status select_small(const selection *s, nd_array **out)
                              .offset_bytes = (int64_t)(storage->base + room),
                              .dtype = ND_I64,
                              .flags = NDP_VIEW_CONTIGUOUS};
-    nd_status status = compress_run(dev, s, &to, &number);
+    nd_status status = compress_run(dev, s, &to, &number, run_whole, NULL);
     if (status == ND_OK)
         status = nd__read(dev, "select", ND_WAIT_SHAPE, storage->mem, storage->base + room, &count,
                           sizeof count);
@@ -148,19 +157,58 @@ static nd_status select_small(const selection *s, nd_array **out)
     return nd__array_take(storage, a->dtype, a->ndim, shape, NULL, 0, false, out);
 }
 
+/* A view without elements for a call that counts; it lies where the count does. */
+static ndp_view no_room(const nd_array *count, nd_dtype dtype, int ndim, const int64_t *shape,
+                        const int64_t *stride)
+{
+    ndp_view v = nd__view(count);
+    v.dtype = dtype;
+    v.ndim = ndim;
+    v.shape = shape;
+    v.stride = stride;
+    v.flags = NDP_VIEW_CONTIGUOUS;
+    return v;
+}
+
+/* Counts by the operation's own kernel, so that it need not count again, or else by count_nonzero. */
+static nd_status compress_count(const selection *s, nd_array **count, nd_counted *counted)
+{
+    int64_t shape[ND_MAX_NDIM], stride[ND_MAX_NDIM];
+    nd_device *dev = s->a->storage->device;
+    ND_RETURN_IF(nd__array_alloc("select", dev, ND_I64, 0, NULL, count));
+    memcpy(shape, s->a->shape, (size_t)s->a->ndim * sizeof *shape);
+    shape[0] = 0;
+    nd__c_strides(s->a->ndim, shape, stride);
+    const ndp_view to = no_room(*count, s->a->dtype, s->a->ndim, shape, stride),
+                   number = nd__view(*count);
+    if (s->mask->size)
+        ND_RETURN_IF(compress_run(dev, s, &to, &number, nd__run_to_count, counted));
+    return counted->scratch ? ND_OK : nd_count_nonzero_into(s->mask, NULL, *count);
+}
+
+static nd_status compress_counted(const selection *s, const nd_array *dst, const nd_array *count,
+                                  nd_counted *counted)
+{
+    const ndp_view to = nd__view(dst), number = nd__view(count);
+    return compress_run(dst->storage->device, s, &to, &number, nd__run_counted, counted);
+}
+
 static nd_status select_large(const selection *s, nd_array **out)
 {
     nd_array *count = NULL, *r = NULL;
+    nd_counted counted = {NULL, NULL, 0};
     int64_t shape[ND_MAX_NDIM];
     nd_status status;
-    ND_GOTO_IF(done, count_true("select", s->mask, &count, &shape[0]));
+    ND_GOTO_IF(done, compress_count(s, &count, &counted));
+    ND_GOTO_IF(done, read_count("select", s->mask, count, &shape[0]));
     memcpy(shape + 1, s->a->shape + 1, (size_t)(s->a->ndim - 1) * sizeof *shape);
     ND_GOTO_IF(
         done, nd__array_alloc("select", s->a->storage->device, s->a->dtype, s->a->ndim, shape, &r));
     if (r->size)
-        ND_GOTO_IF(done, compress_arrays(s, r, count));
+        ND_GOTO_IF(done, compress_counted(s, r, count, &counted));
     *out = nd_retain(r);
 done:
+    nd__storage_release(counted.scratch);
     nd_release(r);
     nd_release(count);
     return status;
@@ -238,6 +286,29 @@ static nd_status nonzero_run(const nd_array *a, const nd_array *dst, const nd_ar
     return a->size ? nd__run_arrays(ND_OP_nonzero, 1, in, 2, out, NULL) : nd_fill(count, nd_int(0));
 }
 
+static nd_status nonzero_count(const nd_array *a, nd_array **count, nd_counted *counted)
+{
+    const int64_t shape[2] = {0, a->ndim}, stride[2] = {a->ndim, 1};
+    nd_device *dev = a->storage->device;
+    ndp_call call;
+    ND_RETURN_IF(nd__array_alloc("nonzero", dev, ND_I64, 0, NULL, count));
+    const ndp_view in = nd__view(a),
+                   out[2] = {no_room(*count, ND_I64, 2, shape, stride), nd__view(*count)};
+    nd__set_call(&call, ND_OP_nonzero, 1, &in, 2, out);
+    if (a->size)
+        ND_RETURN_IF(nd__run_to_count(dev, &call, counted));
+    return counted->scratch ? ND_OK : nd_count_nonzero_into(a, NULL, *count);
+}
+
+static nd_status nonzero_counted(const nd_array *a, const nd_array *dst, const nd_array *count,
+                                 nd_counted *counted)
+{
+    const ndp_view in = nd__view(a), out[2] = {nd__view(dst), nd__view(count)};
+    ndp_call call;
+    nd__set_call(&call, ND_OP_nonzero, 1, &in, 2, out);
+    return nd__run_counted(a->storage->device, &call, counted);
+}
+
 static nd_status check_rank(const nd_array *a)
 {
     ND_RETURN_IF(nd__check_array("nonzero", a, 0));
@@ -249,17 +320,21 @@ static nd_status check_rank(const nd_array *a)
 nd_status nd_nonzero(const nd_array *a, nd_array **out)
 {
     nd_array *count = NULL, *r = NULL;
+    nd_counted counted = {NULL, NULL, 0};
     int64_t shape[2];
     nd_status status;
     ND_OUT("nonzero", 1, out, NULL);
     ND_GOTO_IF(done, check_rank(a));
-    ND_GOTO_IF(done, count_true("nonzero", a, &count, &shape[0]));
+    ND_GOTO_IF(done, nonzero_count(a, &count, &counted));
+    ND_GOTO_IF(done, read_count("nonzero", a, count, &shape[0]));
     shape[1] = a->ndim;
     ND_GOTO_IF(done, nd__array_alloc("nonzero", a->storage->device, ND_I64, 2, shape, &r));
-    ND_GOTO_IF(done, nonzero_run(a, r, count));
+    if (r->size)
+        ND_GOTO_IF(done, nonzero_counted(a, r, count, &counted));
     *out = r;
     r = NULL;
 done:
+    nd__storage_release(counted.scratch);
     nd_release(r);
     nd_release(count);
     return status;

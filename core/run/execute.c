@@ -155,22 +155,29 @@ static nd_status run_noted(nd_device *dev, const ndp_kernel *k, ndp_call *call)
     return status == ND_OK ? status : named(dev, call, status);
 }
 
-static nd_status run_with_scratch(nd_device *dev, const ndp_kernel *k, ndp_call *call)
+/* In scratch memory that is *scratch, or made if there is none yet. */
+static nd_status run_with(nd_device *dev, const ndp_kernel *k, ndp_call *call, nd_storage **scratch)
 {
-    nd_storage *scratch = NULL;
-    int64_t nbytes = (int64_t)k->scratch(k, call);
+    const int64_t nbytes = (int64_t)k->scratch(k, call);
     static const int64_t one = 1;
     if (nbytes > 0) {
-        ND_RETURN_IF(nd__storage_alloc(dev, (uint64_t)nbytes, &scratch));
-        call->scratch = (ndp_view){.mem = scratch->mem,
-                                   .offset_bytes = (int64_t)scratch->base,
+        if (!*scratch)
+            ND_RETURN_IF(nd__storage_alloc(dev, (uint64_t)nbytes, scratch));
+        call->scratch = (ndp_view){.mem = (*scratch)->mem,
+                                   .offset_bytes = (int64_t)(*scratch)->base,
                                    .shape = &nbytes,
                                    .stride = &one,
                                    .dtype = ND_U8,
                                    .ndim = 1,
                                    .flags = NDP_VIEW_CONTIGUOUS};
     }
-    nd_status status = nd__is_noted(dev) ? run_noted(dev, k, call) : run_now(dev, k, call);
+    return nd__is_noted(dev) ? run_noted(dev, k, call) : run_now(dev, k, call);
+}
+
+static nd_status run_with_scratch(nd_device *dev, const ndp_kernel *k, ndp_call *call)
+{
+    nd_storage *scratch = NULL;
+    const nd_status status = run_with(dev, k, call, &scratch);
     nd__storage_release(scratch);
     return status;
 }
@@ -202,17 +209,22 @@ static nd_status fall_back(nd_device *dev, ndp_call *call, const char *why)
     return ND_OK;
 }
 
+static bool packs(const ndp_kernel *k, const ndp_call *call)
+{
+    if (k->needs == 0 && k->max_ndim >= ND_MAX_NDIM)
+        return false;
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++)
+        if (nd__needs_packing(k, i < call->n_in ? &call->in[i] : &call->out[i - call->n_in]))
+            return true;
+    return false;
+}
+
 static nd_status run_node(nd_device *dev, const nd_kernel_node *node, ndp_call *call)
 {
     const ndp_kernel *k = node->kernel;
     if (!k)
         return fall_back(dev, call, node->why);
-    if (k->needs == 0 && k->max_ndim >= ND_MAX_NDIM)
-        return nd__run_kernel(dev, k, call);
-    for (uint32_t i = 0; i < call->n_in + call->n_out; i++)
-        if (nd__needs_packing(k, i < call->n_in ? &call->in[i] : &call->out[i - call->n_in]))
-            return nd__pack_and_run(dev, k, call);
-    return nd__run_kernel(dev, k, call);
+    return packs(k, call) ? nd__pack_and_run(dev, k, call) : nd__run_kernel(dev, k, call);
 }
 
 nd_status nd__run(nd_device *dev, ndp_call *call)
@@ -220,6 +232,31 @@ nd_status nd__run(nd_device *dev, ndp_call *call)
     nd_kernel_node *node;
     ND_RETURN_IF(nd__find_kernel(dev, call, &node));
     return run_node(dev, node, call);
+}
+
+nd_status nd__run_to_count(nd_device *dev, ndp_call *call, nd_counted *counted)
+{
+    nd_kernel_node *node;
+    *counted = (nd_counted){NULL, NULL, 0};
+    ND_RETURN_IF(nd__find_kernel(dev, call, &node));
+    const ndp_kernel *k = node->kernel;
+    if (!k || !(k->flags & NDP_KERNEL_KEEPS_COUNTS) || !k->scratch || packs(k, call))
+        return ND_OK;
+    *counted = (nd_counted){k, NULL, k->scratch(k, call)};
+    return run_with(dev, k, call, &counted->scratch);
+}
+
+nd_status nd__run_counted(nd_device *dev, ndp_call *call, nd_counted *counted)
+{
+    static const ndp_select params = {.size = sizeof params, .counted = 1};
+    nd_kernel_node *node;
+    ND_RETURN_IF(nd__find_kernel(dev, call, &node));
+    const ndp_kernel *k = counted->kernel;
+    if (!counted->scratch || node->kernel != k || packs(k, call) ||
+        k->scratch(k, call) != counted->nbytes)
+        return run_node(dev, node, call);
+    call->params = &params;
+    return run_with(dev, k, call, &counted->scratch);
 }
 
 /* The first call of its form. */

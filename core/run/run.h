@@ -38,6 +38,16 @@ ndp_view nd__scalar_view(const ndp_scalar *scalars, int index, int ndim, const i
 /* Runs a canonical call on the device: finds the kernel, packs what it needs packed, stages through
  * the CPU what the device lacks. call->out[0] names no device: dev does. */
 nd_status nd__run(nd_device *dev, ndp_call *call);
+/* What a call of compress or nonzero without capacity counted, in the kernel's scratch memory, which the caller
+ * releases; scratch NULL: nothing was counted, as the kernel does not keep it (NDP_KERNEL_KEEPS_COUNTS). */
+typedef struct {
+    const ndp_kernel *kernel;
+    nd_storage *scratch;
+    uint64_t nbytes;
+} nd_counted;
+nd_status nd__run_to_count(nd_device *dev, ndp_call *call, nd_counted *counted);
+/* As nd__run, without counting again where the kernel is the same. */
+nd_status nd__run_counted(nd_device *dev, ndp_call *call, nd_counted *counted);
 /* The mode bits that the settings of arithmetic give the op; an error where strict forbids it. mnk
  * as for nd_effective_precision. */
 nd_status nd__math_mode(nd_device *dev, nd_op op, nd_dtype dtype, const int64_t *mnk,

@@ -116,8 +116,8 @@ typedef struct {
     uint32_t mode; /* NDP_MODE_* */
     const ndp_view *in, *out;
     const ndp_scalar *scalar;
-    const void *params; /* by class, below; NULL for UNARY, BINARY, TERNARY, FILL, COPY, COMPRESS,
-                           NONZERO */
+    const void *params; /* by class, below; NULL for UNARY, BINARY, TERNARY, FILL, COPY; of COMPRESS
+                           and NONZERO only where the kernel has NDP_KERNEL_KEEPS_COUNTS */
     ndp_view scratch; /* u8, as many bytes as the kernel's scratch() asked for; mem NULL if none */
     /* i64[5]: status, op, position, value of a bad index and the extent it exceeds (or what the
      * classes of linear algebra leave there), for asynchronous devices; mem NULL if none. The core zeroes the words, when it makes them and
@@ -145,13 +145,16 @@ typedef struct ndp_kernel ndp_kernel;
 struct ndp_kernel {
     uint32_t size;
     uint32_t needs;   /* NDP_NEEDS_*: the core packs operands until they hold */
-    uint32_t flags;   /* reserved, 0 */
+    uint32_t flags;   /* NDP_KERNEL_* */
     int32_t max_ndim; /* largest rank it takes after merging; at least 1. Elementwise operands of a
                          higher rank come packed into one dimension; others as they were found */
     /* Bytes of scratch that this call wants; NULL: none. */
     uint64_t (*scratch)(const ndp_kernel *kernel, const ndp_call *call);
     int32_t (*run)(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call);
 };
+/* COMPRESS, NONZERO: a call without capacity leaves what it counted in its scratch memory, and one with
+ * ndp_select.counted finds it there. Without the flag the core counts by count_nonzero first. */
+#define NDP_KERNEL_KEEPS_COUNTS 1u
 #define NDP_NEEDS_CONTIGUOUS 1u /* every operand dense in C order (scalars stay scalars) */
 #define NDP_NEEDS_NO_NEGATIVE 2u
 #define NDP_NEEDS_NO_BROADCAST 4u /* no zero strides */

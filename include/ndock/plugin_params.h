@@ -47,6 +47,12 @@ typedef struct {
     uint32_t size;
     int32_t axis;
 } ndp_index;
+/* COMPRESS, NONZERO. counted: the last call on this scratch memory was of the same input and without capacity
+ * (out's first extent was 0), so that out[1] has its value and nothing needs to be counted again. */
+typedef struct {
+    uint32_t size;
+    int32_t counted;
+} ndp_select;
 /* SORT along the last dimension. topk: out[0] values, out[1] i64 positions, k = out's last
  * extent. order_statistics: as many from `first` on as out's last extent. */
 typedef struct {

@@ -58,6 +58,11 @@ template <class T> static inline T __shfl_up_sync(unsigned, T x, int apart)
     const unsigned lane = emulated_thread.x % 32, from = lane - (unsigned)apart;
     return emulated_shuffle(x, lane < (unsigned)apart ? lane : from);
 }
+template <class T> static inline T __shfl_down_sync(unsigned, T x, int apart, int width)
+{
+    const unsigned lane = emulated_thread.x % 32, to = lane + (unsigned)apart;
+    return emulated_shuffle(x, lane / (unsigned)width == to / (unsigned)width ? to : lane);
+}
 static inline uint32_t __ballot_sync(unsigned, bool mine)
 {
     uint32_t all = 0;

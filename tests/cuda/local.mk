@@ -2,7 +2,7 @@
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
 cuda_tests = %reldir%/arithmetic.t %reldir%/attention_calls.t %reldir%/norm_calls.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
-  %reldir%/program.t %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t %reldir%/ipc.t %reldir%/nccl.t %reldir%/pool_calls.t %reldir%/conv_calls.t %reldir%/order_calls.t %reldir%/select_calls.t %reldir%/graph_calls.t $(gpu_tests)
+  %reldir%/program.t %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t %reldir%/ipc.t %reldir%/nccl.t %reldir%/pool_calls.t %reldir%/conv_calls.t %reldir%/order_calls.t %reldir%/scan_calls.t %reldir%/select_calls.t %reldir%/graph_calls.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
@@ -30,7 +30,7 @@ EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %
 EXTRA_DIST += %reldir%/linalg.c %reldir%/emulate.cc %reldir%/emulate.h %reldir%/fibre.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
 EXTRA_DIST += %reldir%/stub_linalg_kernels.h %reldir%/attention_calls.c %reldir%/attention_lab.h %reldir%/norm_calls.c %reldir%/neural_lab.h %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/emulate_wide.h %reldir%/stub_neural.cc
 EXTRA_DIST += %reldir%/conv_calls.c %reldir%/forms.h %reldir%/stub_conv.cc %reldir%/stub_conv_kernels.h %reldir%/stub_cudnn.c
-EXTRA_DIST += %reldir%/select_calls.c %reldir%/stub_select.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/pool_calls.c %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h
+EXTRA_DIST += %reldir%/scan_calls.c %reldir%/stub_scan.cc %reldir%/select_calls.c %reldir%/stub_select.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/pool_calls.c %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h
 EXTRA_DIST += %reldir%/order_calls.c %reldir%/stub_order.cc %reldir%/stub_fourier.cc %reldir%/graph_calls.c %reldir%/stub_graph.c
 EXTRA_DIST += %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
@@ -66,7 +66,7 @@ TESTS += $(cuda_tests) %reldir%/assembled.sh
 check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libcudnnstub.la %reldir%/libcufftstub.la %reldir%/libcusolverstub.la %reldir%/libncclstub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
 endif
 %canon_reldir%_libcudastub_la_SOURCES = %reldir%/emulate.cc %reldir%/emulate.h %reldir%/fibre.h %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/emulate_wide.h %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_fft.c %reldir%/stub_graph.c \
-  %reldir%/stub_select.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/stub_linalg.cc %reldir%/stub_linalg_kernels.h %reldir%/stub_memory.c %reldir%/stub_share.c %reldir%/stub_conv.cc %reldir%/stub_conv_kernels.h %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h %reldir%/stub_neural.cc %reldir%/stub_order.cc %reldir%/stub_fourier.cc
+  %reldir%/stub_scan.cc %reldir%/stub_select.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/stub_linalg.cc %reldir%/stub_linalg_kernels.h %reldir%/stub_memory.c %reldir%/stub_share.c %reldir%/stub_conv.cc %reldir%/stub_conv_kernels.h %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h %reldir%/stub_neural.cc %reldir%/stub_order.cc %reldir%/stub_fourier.cc
 %canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudastub_la_CXXFLAGS = -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fno-exceptions -fno-rtti
 %canon_reldir%_libcudastub_la_LDFLAGS = $(mock_ldflags)
@@ -129,6 +129,8 @@ endif
 %canon_reldir%_graph_calls_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_order_calls_t_SOURCES = %reldir%/order_calls.c
 %canon_reldir%_order_calls_t_LDADD = $(core_ldadd) -ldl -lm -lpthread
+%canon_reldir%_scan_calls_t_SOURCES = %reldir%/scan_calls.c
+%canon_reldir%_scan_calls_t_LDADD = $(test_ldadd) -ldl
 %canon_reldir%_select_calls_t_SOURCES = %reldir%/select_calls.c
 %canon_reldir%_select_calls_t_LDADD = $(test_ldadd) -ldl -lm
 %canon_reldir%_warmup_t_SOURCES = %reldir%/warmup.c

@@ -2,7 +2,7 @@
  * Who runs kernels for the libcuda.so.1 that only pretends, on memory of the host
  * (STUB_CUDA_MEMORY=1): those of Fourier transforms (stub_fourier.cc), linear algebra
  * (stub_linalg.cc), pools (stub_pool.cc), convolutions (stub_conv.cc), neural operations
- * (stub_neural.cc), order statistics (stub_order.cc) and selection (stub_select.cc). All other kernels do nothing. */
+ * (stub_neural.cc), order statistics (stub_order.cc), selection (stub_select.cc) and running sums (stub_scan.cc). All other kernels do nothing. */
 #include <cuda.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,8 +21,9 @@ FAMILY(neural)
 FAMILY(order)
 FAMILY(fourier)
 FAMILY(select)
+FAMILY(scan)
 #undef FAMILY
-enum { FAMILIES = 7, PLACES = 1000 }; /* those of family k begin at (k + 1) * PLACES */
+enum { FAMILIES = 8, PLACES = 1000 }; /* those of family k begin at (k + 1) * PLACES */
 static const struct {
     int (*kernel)(const char *);
     int (*launch)(int, const void *, unsigned, unsigned, unsigned, unsigned);
@@ -30,7 +31,7 @@ static const struct {
     {stub_linalg_kernel, stub_linalg_launch}, {stub_pool_kernel, stub_pool_launch},
     {stub_conv_kernel, stub_conv_launch},     {stub_neural_kernel, stub_neural_launch},
     {stub_order_kernel, stub_order_launch},   {stub_fourier_kernel, stub_fourier_launch},
-    {stub_select_kernel, stub_select_launch}};
+    {stub_select_kernel, stub_select_launch}, {stub_scan_kernel, stub_scan_launch}};
 
 /* The function of that name; NULL: of another one, which does nothing. */
 CUfunction stub_kernel(const char *name);

@@ -66,6 +66,13 @@ static void set_tested(select_params *p, const ndp_call *call, const ndp_view *t
     p->capacity = call->out[0].shape[0];
 }
 
+/* Whether an earlier call has left counts and bits in the scratch memory. */
+static int was_counted(const ndp_call *call)
+{
+    const ndp_select *params = call->params;
+    return params && params->counted;
+}
+
 static int32_t count(const cuda_kernel *k, ndp_stream *s, select_params *p, int function)
 {
     int32_t status = launch(k, function, s, (uint32_t)p->parts, SELECT_THREADS, p);
@@ -81,7 +88,8 @@ static int32_t run_nonzero(const ndp_kernel *base, ndp_stream *s, const ndp_call
     set_tested(&p, call, &call->in[0]);
     /* Bytes in a line are tested as a mask is, and their places are the results. */
     int bytes = p.dense_bytes && out->stride[0] == 1;
-    int32_t status = count(k, s, &p, bytes ? COUNT_BYTES : COUNT);
+    int32_t status =
+        was_counted(call) ? NDP_OK : count(k, s, &p, bytes ? COUNT_BYTES : COUNT);
     if (status != NDP_OK || p.parts == 0 || p.capacity == 0)
         return status;
     p.out = cuda_ptr(out);
@@ -142,7 +150,7 @@ static int32_t run_compress(const ndp_kernel *base, ndp_stream *s, const ndp_cal
     const ndp_view *a = &call->in[0], *out = &call->out[0];
     select_params p;
     set_tested(&p, call, &call->in[1]);
-    int32_t status = count(k, s, &p, COUNT);
+    int32_t status = was_counted(call) ? NDP_OK : count(k, s, &p, COUNT);
     int64_t row = row_size(call);
     if (status != NDP_OK || p.parts == 0 || p.capacity == 0 || row == 0)
         return status;
@@ -197,6 +205,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = NDP_OK;
     k->base.run = nonzero ? run_nonzero : run_compress;
     k->base.scratch = scratch;
+    k->base.flags = NDP_KERNEL_KEEPS_COUNTS;
     for (int i = COUNT; i <= COUNT_BYTES && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_select_ANY, names[i], &k->function[i]);
     return status;

@@ -90,7 +90,8 @@ typedef struct {
     int how;
     uint64_t results; /* elements of the result */
     uint32_t blocks;
-    int64_t fold; /* several lines of short rows that are seen as one of a longer row; else 1 */
+    int64_t fold;  /* several lines of short rows that are seen as one of a longer row; else 1 */
+    int64_t states; /* of a result that a chunk leaves */
 } reduce_plan;
 
 static int32_t power_of_two_from(uint64_t n, int32_t most)
@@ -231,13 +232,18 @@ static int64_t fold_of(const ndp_view *in, const reduce_params *p, int kind, int
 static void plan_folded(reduce_plan *r, int kind, int64_t V, int sm_count)
 {
     reduce_params *p = &r->p;
-    int64_t row = p->dim[0].extent * r->fold;
+    const int64_t width = p->dim[0].extent, row = width * r->fold;
     p->dim[0] = line_dim_of(row, 1, 1);
     p->dim[1] = line_dim_of(p->count / r->fold, row, 0);
     p->items = (uint64_t)(p->count / r->fold);
     r->results *= (uint64_t)r->fold;
     plan_col(r, kind, V, sm_count);
     r->results /= (uint64_t)r->fold;
+    r->states = r->fold;
+    if (width <= 16 && (width & (width - 1)) == 0) {
+        p->repeated = (int32_t)width;
+        r->states = row / (32 * V);
+    }
 }
 
 /* Neighbouring threads read neighbouring results where those are closer in memory. */
@@ -276,6 +282,7 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     p->results = r->results;
     p->items = (uint64_t)p->count;
     r->how = ANY;
+    r->states = 1;
     r->fold = fold_of(in, p, kind_of(call->op), across);
     if (r->fold > 1) {
         r->how = COL;
@@ -284,7 +291,8 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
             r->blocks = (uint32_t)((p->results + 31) / 32);
             return;
         }
-        r->fold = 1;
+        r->fold = r->states = 1;
+        p->repeated = 0;
         r->how = ANY;
         p->results = r->results;
         p->items = (uint64_t)p->count;
@@ -361,7 +369,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     make_plan(&r, (const cuda_kernel *)base, call);
     if (r.p.chunks < 2)
         return 0;
-    return (uint64_t)r.p.chunks * r.results * (uint64_t)r.fold *
+    return (uint64_t)r.p.chunks * r.results * (uint64_t)r.states *
            state_bytes(kind_of(call->op), call->in[0].dtype);
 }
 
@@ -369,7 +377,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
 static int32_t join(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, reduce_plan *r)
 {
     reduce_params *p = &r->p;
-    p->items = (uint64_t)p->chunks * (uint64_t)r->fold;
+    p->items = (uint64_t)p->chunks * (uint64_t)r->states;
     p->chunks = 1;
     p->results = r->results;
     set_dims(p, &call->in[0], &call->out[0]);

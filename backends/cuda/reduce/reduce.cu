@@ -184,6 +184,29 @@ template <class OP> LINE_FN void reduce_any(const reduce_params &p)
     }
 }
 
+/* The states of a lane, every p.lanes-th from `c` on, in order; several are on their way at once. */
+template <class OP>
+LINE_FN typename OP::state reduce_join_lane(const reduce_params &p, const typename OP::state *state,
+                                            uint64_t c)
+{
+    typedef typename OP::state S;
+    const int U = sizeof(S) <= 16 ? 16 : 4;
+    const uint64_t lanes = (uint64_t)p.lanes;
+    S s = OP::zero();
+    for (; c + (U - 1) * lanes < p.items; c += U * lanes) {
+        S next[U];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            next[u] = state[(c + u * lanes) * p.results];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            s = OP::merge(s, next[u], p);
+    }
+    for (; c < p.items; c += lanes)
+        s = OP::merge(s, state[c * p.results], p);
+    return s;
+}
+
 /* Chunk c of result o is state c*results + o. Nothing is cut any more: chunks is 1, items counts
  * the states. */
 template <class OP> LINE_FN void reduce_join(const reduce_params &p)
@@ -197,8 +220,8 @@ template <class OP> LINE_FN void reduce_join(const reduce_params &p)
         uint64_t o = first + result;
         int64_t from, to = 0;
         S s = OP::zero();
-        for (uint64_t c = lane; o < p.results && c < p.items; c += p.lanes)
-            s = OP::merge(s, state[c * p.results + o], p);
+        if (o < p.results)
+            s = reduce_join_lane<OP>(p, state + o, (uint64_t)lane);
         s = reduce_tree<OP>(p, s, lane, p.across ? p.width : 1);
         if (lane == 0 && o < p.results) {
             line_offsets(p.dim, p.n_kept, o, &from, &to);
@@ -241,6 +264,30 @@ LINE_FN void reduce_fold_col(const reduce_params &p, typename OP::state *s,
     }
 }
 
+/* The block's part of a folded line: the first warp joins the states of what belongs to the same result, those of
+ * the other lanes first, and leaves one of each. */
+template <class OP, int V>
+LINE_FN void reduce_put_repeated(const reduce_params &p, typename OP::state (&s)[V], uint64_t part)
+{
+    const int width = p.repeated, lanes = width > V ? width / V : 1, x = (int)threadIdx.x % 32;
+    typename OP::state *to = (typename OP::state *)p.scratch +
+                             (blockIdx.y * (p.results / 32) + part) * (uint64_t)width + x * V;
+#pragma unroll
+    for (int c = 0; c < V; c++)
+        for (int h = 16; h >= lanes; h /= 2)
+            s[c] = OP::merge(s[c], state_shuffle_down(s[c], h, 32), p);
+#pragma unroll
+    for (int n = V / 2; n; n /= 2)
+        if (n >= width)
+#pragma unroll
+            for (int c = 0; c < n; c++)
+                s[c] = OP::merge(s[c], s[c + n], p);
+#pragma unroll
+    for (int c = 0; c < V; c++)
+        if (x < lanes && c < width)
+            to[c] = s[c];
+}
+
 template <class OP> LINE_FN void reduce_col(const reduce_params &p)
 {
     typedef typename OP::element T;
@@ -271,6 +318,11 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
                 if (lane < h)
                     mine[c * 32] = s[c] = OP::merge(s[c], mine[c * 32 + h * V * 32], p);
             __syncthreads();
+        }
+        if (p.repeated) {
+            if (lane == 0)
+                reduce_put_repeated<OP, V>(p, s, first / 32);
+            continue;
         }
 #pragma unroll
         for (int c = 0; c < V; c++)

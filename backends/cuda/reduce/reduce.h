@@ -29,6 +29,9 @@ typedef struct {
     int32_t out_nbytes, out_is_bool;
     int32_t chunks, lanes, width; /* lanes of a result; results of a block */
     int32_t across; /* neighbouring threads: of neighbouring results, else of the same one */
+    /* col: how many results repeat along a line that was folded, a power of two up to 16, so that a block
+     * joins what belongs to the same one; else 0. */
+    int32_t repeated;
     int32_t n_kept, n_reduced;
     line_dim dim[LINE_MAX_NDIM]; /* kept, then reduced, each innermost first */
 } reduce_params;

@@ -93,7 +93,9 @@ typedef struct {
 static void plan_pass(scan_plan *r, int64_t bytes)
 {
     scan_params *p = &r->p;
-    uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes, tile = SCAN_THREADS * SCAN_PASS_UNROLL * V;
+    const uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes;
+    const uint64_t slot = V * (uint64_t)(bytes > p->out_nbytes ? bytes : p->out_nbytes);
+    const uint64_t tile = SCAN_THREADS * (uint64_t)scan_pass_vectors((int)slot) * V;
     uint64_t tiles = (p->n + tile - 1) / tile;
     if (tiles < PASS_TILES || tiles > INT32_MAX / p->lines)
         return;

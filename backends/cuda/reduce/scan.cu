@@ -4,9 +4,10 @@
  * of the tile; a block along neighbouring lines ("strip"); or each thread along a line of its own
  * ("col"). The order in which states are merged follows from the parameters alone. */
 #include "reduce/scan.h"
+#include "reduce/scan_warp.cuh"
 #include "reduce/sums.cuh"
 
-enum { WARPS = SCAN_THREADS / 32, UNROLL = SCAN_PASS_UNROLL };
+enum { WARPS = SCAN_THREADS / 32, UNROLL = SCAN_UNROLL };
 
 /* Integers to what the call's destination holds; floating elements to their own dtype. */
 template <class A> struct scan_int {
@@ -60,30 +61,6 @@ LINE_FN typename OP::state scan_before(const scan_params &p, uint64_t line, uint
         s = OP::merge(s, shared[w]);
     __syncthreads();
     return s;
-}
-
-/* Running states within the warp: x becomes what lies in front of this lane, sum the warp's whole.
- */
-template <class OP> LINE_FN void scan_warp(typename OP::state *x, typename OP::state *sum)
-{
-    typedef typename OP::state S;
-    int lane = threadIdx.x % 32;
-    S s = *x;
-#pragma unroll
-    for (int h = 1; h < 32; h *= 2) {
-        S below = state_shuffle_up(s, h);
-        s = lane >= h ? OP::merge(below, s) : s;
-    }
-    S front = state_shuffle_up(s, 1);
-    *x = lane ? front : OP::zero();
-    union {
-        S state;
-        uint32_t word[sizeof(S) / 4];
-    } last = {s};
-#pragma unroll
-    for (int i = 0; i < (int)(sizeof(S) / 4); i++)
-        last.word[i] = __shfl_sync(0xffffffffu, last.word[i], 31);
-    *sum = last.state;
 }
 
 /* A tile of a line, UNROLL vectors a thread: where the thread's vector u begins. */
@@ -250,12 +227,20 @@ template <class OP> LINE_FN void scan_col(const scan_params &p)
     {                                                                   \
         scan_strip<__VA_ARGS__>(p);                                     \
     }
+/* Tiles have room in shared memory for five blocks; states of more than 8 bytes need the registers. */
+#define SCAN_PASS(name, ...)                                                                        \
+    extern "C" __global__ void __launch_bounds__(SCAN_THREADS,                                      \
+                                                 sizeof(typename __VA_ARGS__::state) > 8 ? 3 : 5) \
+        name##_pass(const __grid_constant__ scan_params p)                                          \
+    {                                                                                               \
+        scan_pass<__VA_ARGS__>(p);                                                                  \
+    }
 /* Products have no vectors: their arithmetic outweighs the loads. */
 #define SCAN(dtype, SUM, PROD)           \
     SCAN_KERNEL(sum_##dtype, vec, SUM)   \
     SCAN_KERNEL(sum_##dtype, row, SUM)   \
     SCAN_KERNEL(sum_##dtype, col, SUM)   \
-    SCAN_KERNEL(sum_##dtype, pass, SUM)  \
+    SCAN_PASS(sum_##dtype, SUM)          \
     SCAN_STRIP(sum_##dtype, SUM)         \
     SCAN_KERNEL(prod_##dtype, row, PROD) \
     SCAN_KERNEL(prod_##dtype, col, PROD)

@@ -7,11 +7,24 @@
 enum {
     SCAN_THREADS = 256,
     SCAN_GROUP = SCAN_THREADS, /* tiles of a group of "pass": one a thread */
-    SCAN_PASS_UNROLL = 4,      /* vectors of a thread */
+    SCAN_UNROLL = 4,           /* vectors of a thread */
+    SCAN_PASS_NBYTES = 176,    /* of shared memory for a thread of "pass" */
     SCAN_STRIP_THREADS = 256,
     SCAN_STRIP_ROWS = 4, /* of a thread of "strip" in a tile */
     SCAN_TICKET_NBYTES = 256
 };
+
+/* How many vectors a thread of "pass" has, if each takes nbytes of shared memory: an odd number. */
+#ifdef __cplusplus
+constexpr
+#else
+static inline
+#endif
+    int
+    scan_pass_vectors(int nbytes)
+{
+    return (SCAN_PASS_NBYTES / nbytes - 1) | 1;
+}
 
 /* Lines that are cut into chunks are read twice: first for the state of each chunk alone, which
  * goes to scratch (chunk c of line l at c*lines + l), then with the states of all earlier chunks in

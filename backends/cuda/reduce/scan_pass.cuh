@@ -8,6 +8,14 @@
  * NVIDIA 2016). */
 #ifndef NDOCK_CUDA_SCAN_PASS_CUH
 #define NDOCK_CUDA_SCAN_PASS_CUH
+#include "reduce/scan_warp.cuh"
+#include "walk/stage.cuh"
+
+#ifdef __CUDA_ARCH__
+enum { PASS_AT_ONCE = 8 };
+#else
+enum { PASS_AT_ONCE = 0 }; /* the host that runs kernels for tests has no such store */
+#endif
 
 /* A state, and a mark that it is set. States of 8 bytes go with the mark in one store of 16, which
  * is seen whole or not at all; the others are stored first, the mark once everybody can see them. */
@@ -23,7 +31,7 @@ template <class S> LINE_FN void pass_say(pass_slot<S> *slot, S s)
         S state;
         uint32_t word[sizeof(S) / 4];
     } u = {s};
-    if constexpr (sizeof(S) == 8) {
+    if constexpr (sizeof(S) == PASS_AT_ONCE) {
         asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(slot),
                      "r"(u.word[0]), "r"(u.word[1]), "r"(1), "r"(0)
                      : "memory");
@@ -42,7 +50,7 @@ template <class S> LINE_FN S pass_hear(const pass_slot<S> *slot)
         S state;
         uint32_t word[sizeof(S) / 4];
     } u;
-    if constexpr (sizeof(S) == 8) {
+    if constexpr (sizeof(S) == PASS_AT_ONCE) {
         uint32_t set, unused;
         do
             asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -97,72 +105,143 @@ LINE_FN typename OP::state pass_front(const scan_params &p, uint64_t line, uint3
     return s;
 }
 
-/* The vectors of a thread: element k of vector u; beyond the end zeros, which are not stored. */
-template <class OP, int V>
+/* A tile: each warp has a dense part of it in shared memory, each thread VECTORS vectors of its warp's,
+ * one after the other. A vector has a slot of SLOT bytes, which is large enough for its results: they take
+ * its place, and stand without gaps. VECTORS is odd where a slot has 16 bytes, so that the threads'
+ * slots are in different banks. */
+template <class OP> struct pass_shape {
+    typedef typename OP::element T;
+    typedef typename OP::result R;
+    static constexpr int NBYTES = sizeof(T), V = NBYTES <= 4 ? 4 : 16 / NBYTES,
+                         SLOT = V * (int)(sizeof(R) > sizeof(T) ? sizeof(R) : sizeof(T)),
+                         VECTORS = scan_pass_vectors(SLOT), OF_WARP = 32 * VECTORS,
+                         PIECE = V * sizeof(R) < 16 ? V : 16 / sizeof(R);
+    typedef cuda_vector<T, V> vector;
+    typedef cuda_vector<R, V> results;
+    typedef cuda_vector<R, PIECE> piece;
+};
+
+struct alignas(16) pass_room {
+    char byte[16];
+};
+
+/* The elements of the warp's part of a tile, which begins at element `begin` of the line; beyond the line's
+ * end zeros, whose sums nobody reads. */
+template <class OP>
+LINE_FN void pass_load(const scan_params &p, const typename OP::element *line, uint64_t begin,
+                       char *part)
+{
+    typedef pass_shape<OP> shape;
+    typedef typename shape::vector vector;
+    const uint32_t lane = threadIdx.x % 32;
+#pragma unroll 4
+    for (int u = 0; u < shape::VECTORS; u++) {
+        const uint32_t j = (uint32_t)u * 32 + lane;
+        const uint64_t i = begin + j * shape::V;
+        vector *to = (vector *)(part + j * shape::SLOT);
+        if (i < p.n)
+            stage_copy_any(to, (const vector *)(line + i));
+        else
+            *to = {};
+    }
+    stage_wait();
+    __syncwarp();
+}
+
+/* The sum of the thread's elements. */
+template <class OP> LINE_FN typename OP::state pass_sum(const char *own)
+{
+    typedef pass_shape<OP> shape;
+    typename OP::state s[shape::V];
+#pragma unroll
+    for (int k = 0; k < shape::V; k++)
+        s[k] = OP::zero();
+#pragma unroll 4
+    for (int u = 0; u < shape::VECTORS; u++) {
+        const auto v = *(const typename shape::vector *)(own + u * shape::SLOT);
+#pragma unroll
+        for (int k = 0; k < shape::V; k++)
+            s[k] = OP::merge(s[k], OP::one(v.at[k]));
+    }
+#pragma unroll
+    for (int k = 1; k < shape::V; k++)
+        s[0] = OP::merge(s[0], s[k]);
+    return s[0];
+}
+
+/* The thread's elements become their running sums; `s` lies in front of them. */
+template <class OP> LINE_FN void pass_run(char *own, typename OP::state s)
+{
+    typedef pass_shape<OP> shape;
+#pragma unroll 2
+    for (int u = 0; u < shape::VECTORS; u++) {
+        const auto v = *(const typename shape::vector *)(own + u * shape::SLOT);
+        typename shape::results r;
+#pragma unroll
+        for (int k = 0; k < shape::V; k++) {
+            s = OP::merge(s, OP::one(v.at[k]));
+            r.at[k] = OP::value(s);
+        }
+        *(typename shape::results *)(own + u * shape::SLOT) = r;
+    }
+}
+
+/* The warp's results, by neighbouring pieces. */
+template <class OP>
+LINE_FN void pass_store(const scan_params &p, typename OP::result *line, uint64_t begin,
+                        const char *part)
+{
+    typedef pass_shape<OP> shape;
+    typedef typename shape::piece piece;
+    __syncwarp();
+#pragma unroll 4
+    for (int u = 0; u < shape::VECTORS * (int)(sizeof(typename shape::results) / sizeof(piece));
+         u++) {
+        const uint32_t j = (uint32_t)u * 32 + threadIdx.x % 32;
+        const uint64_t i = begin + j * shape::PIECE;
+        if (i < p.n)
+            *(piece *)(line + i) = ((const piece *)part)[j];
+    }
+}
+
+template <class OP>
 LINE_FN void pass_tile(const scan_params &p, uint64_t line, uint32_t tile,
                        typename OP::state *shared)
 {
+    typedef pass_shape<OP> shape;
     typedef typename OP::state S;
-    typedef typename OP::element T;
-    typedef typename OP::result R;
+    const uint32_t of_warp = shape::OF_WARP * shape::SLOT;
+    __shared__ pass_room room[WARPS * of_warp / sizeof(pass_room)];
+    const uint32_t warp = threadIdx.x / 32;
+    char *part = (char *)room + warp * of_warp;
+    char *own = part + threadIdx.x % 32 * (shape::VECTORS * shape::SLOT);
+    const uint64_t begin = ((uint64_t)tile * WARPS + warp) * (shape::OF_WARP * shape::V);
     int64_t from, to;
-    int warp = threadIdx.x / 32;
-    uint64_t begin = (uint64_t)tile * (SCAN_THREADS * UNROLL * V);
-    cuda_vector<T, V> v[UNROLL];
-    S front[UNROLL], whole = OP::zero(), mine = OP::zero(), all = OP::zero();
     line_offsets(p.dim, p.ndim, line, &from, &to);
-#pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        v[u] = {};
-        if (scan_at<V>(begin, u) < p.n)
-            v[u] = *(const cuda_vector<T, V> *)((const T *)p.in + from + scan_at<V>(begin, u));
-    }
-#pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        S sum;
-        front[u] = OP::zero();
-        if (scan_at<V>(begin, u) < p.n) {
-            front[u] = OP::one(v[u].at[0]);
-#pragma unroll
-            for (int k = 1; k < V; k++)
-                front[u] = OP::merge(front[u], OP::one(v[u].at[k]));
-        }
-        scan_warp<OP>(&front[u], &sum);
-        front[u] = OP::merge(whole, front[u]);
-        whole = OP::merge(whole, sum);
-    }
+    pass_load<OP>(p, (const typename OP::element *)p.in + from, begin, part);
+    S front = pass_sum<OP>(own), whole, mine = OP::zero(), all = OP::zero();
+    scan_warp<OP>(&front, &whole);
     if (threadIdx.x % 32 == 0)
         shared[warp] = whole;
     __syncthreads();
-    for (int w = 0; w < WARPS; w++) {
+    for (uint32_t w = 0; w < WARPS; w++) {
         mine = w == warp ? all : mine;
         all = OP::merge(all, shared[w]);
     }
-    mine = OP::merge(pass_front<OP>(p, line, tile, all, shared), mine);
-#pragma unroll
-    for (int u = 0; u < UNROLL; u++) {
-        S s = OP::merge(mine, front[u]);
-        cuda_vector<R, V> r;
-#pragma unroll
-        for (int k = 0; k < V; k++) {
-            s = OP::merge(s, OP::one(v[u].at[k]));
-            r.at[k] = OP::value(s);
-        }
-        if (scan_at<V>(begin, u) < p.n)
-            *(cuda_vector<R, V> *)((R *)p.out + to + scan_at<V>(begin, u)) = r;
-    }
+    mine = OP::merge(mine, front);
+    pass_run<OP>(own, OP::merge(pass_front<OP>(p, line, tile, all, shared), mine));
+    pass_store<OP>(p, (typename OP::result *)p.out + to, begin, part);
 }
 
 template <class OP> LINE_FN void scan_pass(const scan_params &p)
 {
-    const int bytes = (int)sizeof(typename OP::element);
     __shared__ typename OP::state shared[WARPS];
     __shared__ uint32_t ticket;
     if (threadIdx.x == 0)
         ticket = atomicAdd((uint32_t *)p.scratch, 1u);
     __syncthreads();
     uint32_t tile = ticket / (uint32_t)p.lines;
-    pass_tile<OP, bytes <= 4 ? 4 : 16 / bytes>(p, ticket - tile * (uint32_t)p.lines, tile, shared);
+    pass_tile<OP>(p, ticket - tile * (uint32_t)p.lines, tile, shared);
 }
 
 /* Before each run: no tile is taken and no state is set. */

@@ -4,21 +4,7 @@
 #ifndef NDOCK_CUDA_STATES_CUH
 #define NDOCK_CUDA_STATES_CUH
 #include "math/types.cuh"
-#include "walk/lines.cuh"
-
-/* The state of the lane that is distance lanes below in the same group of width lanes. */
-template <class S> LINE_FN S state_shuffle_down(S s, int distance, int width)
-{
-    union {
-        S state;
-        uint32_t word[sizeof(S) / 4];
-    } u = {s};
-    static_assert(sizeof(S) % 4 == 0, "states are whole words");
-#pragma unroll
-    for (int i = 0; i < (int)(sizeof(S) / 4); i++)
-        u.word[i] = __shfl_down_sync(0xffffffffu, u.word[i], distance, width);
-    return u.state;
-}
+#include "reduce/shuffle.cuh"
 
 /* What makes states of a warp cheap to join, where their operation has something of the kind: level(). */
 template <class OP, class = void> struct state_level {
@@ -27,19 +13,6 @@ template <class OP, class = void> struct state_level {
 template <class OP> struct state_level<OP, typename OP::levels> {
     LINE_FN typename OP::state of(typename OP::state s, int width) { return OP::level(s, width); }
 };
-
-template <class S> LINE_FN S state_shuffle_up(S s, int distance)
-{
-    union {
-        S state;
-        uint32_t word[sizeof(S) / 4];
-    } u = {s};
-    static_assert(sizeof(S) % 4 == 0, "states are whole words");
-#pragma unroll
-    for (int i = 0; i < (int)(sizeof(S) / 4); i++)
-        u.word[i] = __shfl_up_sync(0xffffffffu, u.word[i], distance);
-    return u.state;
-}
 
 /* Rounding a double once to what is stored: halves by way of a float rounded to odd (Boldo and
  * Melquiond, IEEE Trans. Comput. 2008). There is but one NaN. */

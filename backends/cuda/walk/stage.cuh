@@ -17,6 +17,22 @@ template <class V> static __device__ __forceinline__ void stage_copy(V *to, cons
     *to = *from;
 #endif
 }
+/* The same of 4, 8 or 16 bytes. */
+template <class V> static __device__ __forceinline__ void stage_copy_any(V *to, const V *from)
+{
+#if __CUDA_ARCH__ >= 800
+    static_assert(sizeof(V) == 4 || sizeof(V) == 8 || sizeof(V) == 16, "what the instruction copies");
+    if constexpr (sizeof(V) == 16)
+        stage_copy(to, from);
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                         (uint32_t)__cvta_generic_to_shared(to)),
+                     "l"(from), "n"(sizeof(V))
+                     : "memory");
+#else
+    *to = *from;
+#endif
+}
 /* The same, when what lies beside will be wanted soon, by whichever processor: memory is read in pieces
  * of 128 bytes, and the others find theirs in the cache. */
 template <class V> static __device__ __forceinline__ void stage_copy_beside(V *to, const V *from)

@@ -15,7 +15,7 @@ static bool kernel_broken(hook_call *c, const ndp_kernel *k)
         return nd__hook_violated(c, "kernel", "its kernel takes at most %d dimensions, not 1",
                                  (int)k->max_ndim);
     const uint32_t known = NDP_NEEDS_CONTIGUOUS | NDP_NEEDS_NO_NEGATIVE | NDP_NEEDS_NO_BROADCAST;
-    return (k->flags || (k->needs & ~known)) &&
+    return ((k->flags & ~NDP_KERNEL_KEEPS_COUNTS) || (k->needs & ~known)) &&
            nd__hook_violated(c, "kernel", "its kernel has needs %#x and flags %#x", k->needs,
                              k->flags);
 }
