@@ -152,6 +152,22 @@ bool nd__stream_id_done(nd_device *of, uint64_t id)
     return done;
 }
 
+bool nd__stream_id_gone(nd_device *of, uint64_t id)
+{
+    bool found = false;
+    if (nd__out_of_reach(of))
+        return true;
+    pthread_mutex_lock(&of->stream_lock);
+    for (const nd_stream *s = of->streams; s && !found; s = s->next)
+        found = s->id == id;
+    if (!found && of->ends)
+        drop_passed(of);
+    for (const nd_stream_end *e = of->ends; e && !found; e = e->next)
+        found = e->stream == id;
+    pthread_mutex_unlock(&of->stream_lock);
+    return !found;
+}
+
 nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id)
 {
     nd_status status = ND_OK;
