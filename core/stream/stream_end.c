@@ -33,15 +33,13 @@ static void drop_passed(nd_device *d) /* under stream_lock */
     }
 }
 
-static void strike_off(nd_stream *s)
+static void strike_off(nd_stream *s) /* under stream_lock */
 {
-    pthread_mutex_lock(&s->device->stream_lock);
     nd_stream **at = &s->device->streams;
     while (*at && *at != s)
         at = &(*at)->next;
     if (*at)
         *at = s->next;
-    pthread_mutex_unlock(&s->device->stream_lock);
 }
 
 void nd__stream_leave(nd_stream *s)
@@ -56,8 +54,9 @@ void nd__stream_leave(nd_stream *s)
             end = NULL;
         }
     }
-    strike_off(s);
+    /* At once, since whoever finds neither the stream nor its end takes its work for done. */
     pthread_mutex_lock(&d->stream_lock);
+    strike_off(s);
     if (reachable)
         drop_passed(d);
     if (end) {
