@@ -11,19 +11,65 @@ typedef struct node {
 static _Atomic(node *) nodes; /* never removed, as devices are not */
 static pthread_mutex_t nodes_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The stream's lock is not taken: a plan is released inside run(), where the core holds it. */
-static nd_status record(void *ctx, ndp_stream *s, ndp_event **out)
+static bool captures(void *ctx, ndp_stream *s)
 {
     nd_device *d = ctx;
-    *out = NULL;
+    int32_t status = NDP_CAPTURE_NONE;
+    uint64_t id = 0;
+    return d->has_graph && d->graph.info(d->dev, s, &status, &id) == ND_OK &&
+           status != NDP_CAPTURE_NONE;
+}
+
+static bool stream_id(void *ctx, ndp_stream *handle, uint64_t *id)
+{
+    nd_device *d = ctx;
+    *id = 0;
     if (!d->has_stream)
-        return ND_OK; /* every call of such a device ends with its work done */
+        return true; /* every call of such a device ends with its work done */
+    const nd_stream *s = nd__stream(d);
+    if (s && s->handle == handle) {
+        *id = s->id;
+        return true;
+    }
+    pthread_mutex_lock(&d->stream_lock);
+    for (s = d->streams; s && s->handle != handle;)
+        s = s->next;
+    *id = s ? s->id : 0;
+    pthread_mutex_unlock(&d->stream_lock);
+    return s != NULL;
+}
+
+static nd_status record_on(nd_device *d, nd_stream *s, ndp_event **out)
+{
+    if (captures(d, s->handle))
+        return ND_ERR_NOT_READY;
     ND_RETURN_IF(nd__event_take(d, 0, out));
-    nd_status status = d->stream.event_record(d->dev, *out, s);
+    nd_status status = d->stream.event_record(d->dev, *out, s->handle);
     if (status != ND_OK) {
         nd__event_give(d, 0, *out);
         *out = NULL;
     }
+    return status;
+}
+
+/* Inside run() the core holds the lock of the thread's own stream, and that of no other may be waited
+ * for; outside it one that is held is another thread's, which is queueing work. */
+static nd_status record(void *ctx, uint64_t id, ndp_event **out)
+{
+    nd_device *d = ctx;
+    nd_stream *own = nd__stream(d);
+    nd_status status = ND_ERR_NOT_READY;
+    *out = NULL;
+    if (nd__stream_id_gone(d, id))
+        return ND_OK;
+    if (nd__in_run)
+        return own && own->id == id ? record_on(d, own, out) : status;
+    nd_stream *s = nd__stream_by_id(d, id);
+    if (s && pthread_mutex_trylock(&s->lock) == 0) {
+        status = record_on(d, s, out);
+        pthread_mutex_unlock(&s->lock);
+    }
+    nd_stream_release(s);
     return status;
 }
 
@@ -47,15 +93,6 @@ static void give_back(void *ctx, ndp_event *event)
     nd__event_give(ctx, 0, event);
 }
 
-static bool captures(void *ctx, ndp_stream *s)
-{
-    nd_device *d = ctx;
-    int32_t status = NDP_CAPTURE_NONE;
-    uint64_t id = 0;
-    return d->has_graph && d->graph.info(d->dev, s, &status, &id) == ND_OK &&
-           status != NDP_CAPTURE_NONE;
-}
-
 static node *find_node(const nd_device *device)
 {
     node *n = atomic_load_explicit(&nodes, memory_order_acquire);
@@ -72,6 +109,7 @@ static nd_status add_node(nd_device *device)
                         device->name);
     n->device = device;
     const nd_plan_hooks hooks = {.ctx = device,
+                                 .stream_id = stream_id,
                                  .record = record,
                                  .query = query,
                                  .synchronize = synchronize,

@@ -33,15 +33,13 @@ static void drop_passed(nd_device *d) /* under stream_lock */
     }
 }
 
-static void strike_off(nd_stream *s)
+static void strike_off(nd_stream *s) /* under stream_lock */
 {
-    pthread_mutex_lock(&s->device->stream_lock);
     nd_stream **at = &s->device->streams;
     while (*at && *at != s)
         at = &(*at)->next;
     if (*at)
         *at = s->next;
-    pthread_mutex_unlock(&s->device->stream_lock);
 }
 
 void nd__stream_leave(nd_stream *s)
@@ -56,8 +54,9 @@ void nd__stream_leave(nd_stream *s)
             end = NULL;
         }
     }
-    strike_off(s);
+    /* At once, since whoever finds neither the stream nor its end takes its work for done. */
     pthread_mutex_lock(&d->stream_lock);
+    strike_off(s);
     if (reachable)
         drop_passed(d);
     if (end) {
@@ -150,6 +149,22 @@ bool nd__stream_id_done(nd_device *of, uint64_t id)
         done = quiet(s);
     nd_stream_release(s);
     return done;
+}
+
+bool nd__stream_id_gone(nd_device *of, uint64_t id)
+{
+    bool found = false;
+    if (nd__out_of_reach(of))
+        return true;
+    pthread_mutex_lock(&of->stream_lock);
+    for (const nd_stream *s = of->streams; s && !found; s = s->next)
+        found = s->id == id;
+    if (!found && of->ends)
+        drop_passed(of);
+    for (const nd_stream_end *e = of->ends; e && !found; e = e->next)
+        found = e->stream == id;
+    pthread_mutex_unlock(&of->stream_lock);
+    return !found;
 }
 
 nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id)

@@ -178,6 +178,8 @@ nd_status nd__query_ends(nd_device *device, const char *op, int32_t *done);
 nd_status nd__wait_stream_id(nd_stream *s, nd_device *of, uint64_t id);
 /* The live stream of that id, retained; NULL: it is gone. */
 nd_stream *nd__stream_by_id(nd_device *of, uint64_t id);
+/* Whether there is no such stream any more, and what it had queued is done; never waits. */
+bool nd__stream_id_gone(nd_device *of, uint64_t id);
 /* Whether all work queued on it is known to be done; never waits. */
 bool nd__stream_id_done(nd_device *of, uint64_t id);
 

@@ -100,6 +100,8 @@ typedef struct {
     int64_t elements, nbytes;
     int32_t place, together, threads;
 } lin_room;
+/* The least extent from which on q and r of a matrix alone are the library's; see factor.c. */
+enum { LIN_QR_ALONE = 64 };
 int lin_is_small(int64_t rows, int64_t columns);
 lin_way lin_way_of(const lin_job *j, int64_t rows, int64_t columns, lin_room room);
 int32_t lin_run_shared(const lin_job *j, lin_way way, lin_small *p, lin_room room);

@@ -34,7 +34,9 @@ static void plan_double(lin_job *j, double_plan *d)
     p->right = lin_take(j, j->count * p->n * p->n * j->size);
     p->left = lin_take(j, j->count * p->m * p->k * j->size);
     d->tau = lin_take(j, j->count * p->n * j->size);
-    d->by_block = lin_way_of(j, p->m, p->k, lin_block_qr_room(p->m, p->n, p->k)) != LIN_BY_LIBRARY;
+    const int alone = j->count == 1 && p->n >= LIN_QR_ALONE;
+    d->by_block =
+        !alone && lin_way_of(j, p->m, p->k, lin_block_qr_room(p->m, p->n, p->k)) != LIN_BY_LIBRARY;
 }
 
 /* ---- jobs for the libraries ---- */

@@ -2,14 +2,15 @@
  * The plan cache of a device: plans by key, least recently used first to go.
  *
  * A plan is kept (found by its key, counted against the limits) or retired. Whichever it is, it is
- * in use while somebody has acquired it or while an event that marks the end of work with it has
- * not passed. A retired plan is destroyed when it is no longer in use; that is looked at whenever
- * the cache is used, since nothing here waits. Plans belong to the device and not to threads, so
- * that nothing is left behind by a thread that ends. */
+ * in use while somebody has acquired it or while work with it is queued. Of a kept plan only the
+ * streams that have used it are noted, which costs a call nothing on the device; the ends of what
+ * they have queued are marked by events when the plan is retired. A retired plan is destroyed when
+ * these have passed; that is looked at whenever the cache is used, since nothing here waits. Plans
+ * belong to the device and not to threads, so that nothing is left behind by a thread that ends. */
 #include <stdlib.h>
 #include "core/plugin/service/service.h"
 
-enum { BUCKETS = 256, DEFAULT_MAX_SIZE = 4096 };
+enum { BUCKETS = 256, DEFAULT_MAX_SIZE = 4096, STREAMS_AT_FIRST = 8 };
 
 typedef struct mark {
     ndp_event *event;
@@ -23,6 +24,8 @@ struct ndh_plan {
     uint64_t nbytes, hash;
     int64_t users;
     bool kept, immortal;     /* immortal: in a graph, or its end could not be marked */
+    int on, room;            /* streams whose ends are not marked; how many fit */
+    uint64_t *streams;       /* their ids */
     mark *first, **last;     /* ends of work, oldest first */
     ndh_plan *newer, *older; /* kept ones, by use */
     ndh_plan *chain;         /* of the bucket */
@@ -51,13 +54,19 @@ nd_status nd__plan_cache_create(const nd_plan_hooks *hooks, nd_plan_cache **out)
     return ND_OK;
 }
 
-/* FNV-1a: keys are short and made by plug-ins. */
+/* FNV-1a of words of eight bytes, whose upper half is mixed into the lower: keys are short and made
+ * by plug-ins. */
 static uint64_t hash_of(const void *key, size_t n)
 {
-    const unsigned char *p = key;
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+    const char *p = key;
+    uint64_t h = UINT64_C(0xcbf29ce484222325), word = 0;
+    for (; n >= sizeof word; n -= sizeof word, p += sizeof word) {
+        memcpy(&word, p, sizeof word);
+        h = (h ^ word) * UINT64_C(0x100000001b3);
+        h ^= h >> 32;
+    }
+    for (; n > 0; n--, p++)
+        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
     return h ^ h >> 32;
 }
 
@@ -117,6 +126,29 @@ static void retire(nd_plan_cache *c, ndh_plan *p)
         push_retired(c, p);
 }
 
+/* That the stream has work with the plan queued; false: there is no room for that. */
+static bool note_stream(ndh_plan *p, uint64_t stream)
+{
+    for (int i = 0; i < p->on; i++)
+        if (p->streams[i] == stream)
+            return true;
+    if (p->on == p->room)
+        return false;
+    p->streams[p->on++] = stream;
+    return true;
+}
+
+static bool add_room(ndh_plan *p)
+{
+    const int room = p->room ? 2 * p->room : STREAMS_AT_FIRST;
+    uint64_t *grown = realloc(p->streams, (size_t)room * sizeof *grown);
+    if (!grown)
+        return false;
+    p->streams = grown;
+    p->room = room;
+    return true;
+}
+
 static void shrink(nd_plan_cache *c)
 {
     while (c->oldest && (c->count > c->max_size || c->nbytes > c->max_bytes)) {
@@ -137,13 +169,84 @@ static void free_plan(ndh_plan *p)
         free(m);
     }
     p->destroy(p->value);
+    free(p->streams);
     free(p);
 }
 
-/* Drops the marks that have passed, oldest first, up to the first that has not. A lost device does
- * no more work. */
-static bool passed(const nd_plan_hooks *hooks, ndh_plan *p)
+/* ---- ends of work ---- */
+
+/* An event at the end of what the stream has queued; NULL: that has been reached, or *status says
+ * why there is none: ND_ERR_NOT_READY, to be asked again. */
+static mark *mark_end(const nd_plan_hooks *hooks, uint64_t stream, nd_status *status)
 {
+    ndp_event *event = NULL;
+    *status = hooks->record(hooks->ctx, stream, &event);
+    if (*status != ND_OK || !event)
+        return NULL;
+    mark *m = malloc(sizeof *m);
+    if (m) {
+        *m = (mark){.event = event};
+        return m;
+    }
+    hooks->give_back(hooks->ctx, event);
+    *status = ND_ERR_MEMORY;
+    return NULL;
+}
+
+/* The ends of these streams become marks of the plan; the ids of those that cannot be marked now come
+ * first, and their number is returned. *failed: there is an end that cannot be marked at all. */
+static int mark_each(nd_plan_cache *c, uint64_t *streams, int n, mark **made, bool *failed)
+{
+    int later = 0;
+    for (int i = 0; i < n; i++) {
+        nd_status status;
+        mark *m = mark_end(&c->hooks, streams[i], &status);
+        if (m) {
+            m->next = *made;
+            *made = m;
+        } else if (status == ND_ERR_NOT_READY)
+            streams[later++] = streams[i];
+        else
+            *failed |= status != ND_OK;
+    }
+    return later;
+}
+
+/* Marks the ends of the streams that are noted; those that cannot be marked now stay noted. Takes the
+ * lock, but marks without it: recording takes locks of streams. */
+static void mark_ends(nd_plan_cache *c, ndh_plan *p)
+{
+    mark *made = NULL;
+    bool failed = false;
+    pthread_mutex_lock(&c->lock);
+    uint64_t *streams = p->streams;
+    const int n = p->on;
+    p->streams = NULL;
+    p->on = p->room = 0;
+    pthread_mutex_unlock(&c->lock);
+    const int later = mark_each(c, streams, n, &made, &failed);
+    pthread_mutex_lock(&c->lock);
+    for (int i = 0; i < later; i++)
+        failed |= !note_stream(p, streams[i]) && !(add_room(p) && note_stream(p, streams[i]));
+    while (made) {
+        mark *m = made;
+        made = m->next;
+        m->next = NULL;
+        *p->last = m;
+        p->last = &m->next;
+    }
+    p->immortal |= failed;
+    pthread_mutex_unlock(&c->lock);
+    free(streams);
+}
+
+/* Drops the marks that have passed, oldest first, up to the first that has not; true: none is left,
+ * and no stream without one. A lost device does no more work. */
+static bool passed(nd_plan_cache *c, ndh_plan *p)
+{
+    const nd_plan_hooks *hooks = &c->hooks;
+    if (p->on)
+        mark_ends(c, p);
     while (p->first) {
         mark *m = p->first;
         int32_t done = 0;
@@ -156,7 +259,7 @@ static bool passed(const nd_plan_hooks *hooks, ndh_plan *p)
         hooks->give_back(hooks->ctx, m->event);
         free(m);
     }
-    return !p->immortal;
+    return !p->immortal && !p->on;
 }
 
 /* Destroys the retired plans that nothing uses any more. The list is taken as a whole, so that the
@@ -171,7 +274,7 @@ static void sweep(nd_plan_cache *c)
     ndh_plan *rest = NULL, *next;
     for (ndh_plan *p = list; p; p = next) {
         next = p->retired;
-        if (passed(&c->hooks, p)) {
+        if (passed(c, p)) {
             free_plan(p);
             gone++;
         } else {
@@ -197,6 +300,7 @@ void nd__plan_cache_destroy(nd_plan_cache *c)
     nd__plan_cache_clear(c);
     for (ndh_plan *p = c->retired, *next; p; p = next) {
         next = p->retired;
+        mark_ends(c, p);
         for (mark *m = p->first; m; m = m->next)
             (void)c->hooks.synchronize(c->hooks.ctx, m->event);
         free_plan(p);
@@ -281,60 +385,54 @@ nd_status nd__plan_acquire(nd_plan_cache *c, const void *key, size_t key_nbytes,
     return ND_OK;
 }
 
-/* The end of what is queued on the stream. NULL: nothing to wait for. */
-static mark *mark_end(const nd_plan_hooks *hooks, ndp_stream *stream, bool *unknown)
+/* Drops the marks of a kept plan that it has passed. */
+static void drop_passed(nd_plan_cache *c, ndh_plan *p)
 {
-    ndp_event *event = NULL;
-    *unknown = hooks->captures && hooks->captures(hooks->ctx, stream);
-    if (*unknown)
-        return NULL;
-    *unknown = hooks->record(hooks->ctx, stream, &event) != ND_OK;
-    if (*unknown || !event)
-        return NULL;
-    mark *m = malloc(sizeof *m);
-    if (m)
-        *m = (mark){.event = event};
-    else
-        hooks->give_back(hooks->ctx, event);
-    *unknown = !m;
-    return m;
+    const nd_plan_hooks *hooks = &c->hooks;
+    for (mark *m = NULL;; free(m)) {
+        int32_t done = 0;
+        pthread_mutex_lock(&c->lock);
+        m = p->first;
+        if (m && (hooks->query(hooks->ctx, m->event, &done) != ND_OK || !done))
+            m = NULL;
+        if (m)
+            p->first = m->next;
+        if (!p->first)
+            p->last = &p->first;
+        pthread_mutex_unlock(&c->lock);
+        if (!m)
+            return;
+        hooks->give_back(hooks->ctx, m->event);
+    }
 }
 
-/* Drops marks of a kept plan that has passed some, so that a plan used for ever has few. */
-static mark *take_passed(nd_plan_cache *c, ndh_plan *p)
+/* Many streams use the plan, or have: the ends of those that can be marked now are. */
+static bool make_room(nd_plan_cache *c, ndh_plan *p, uint64_t stream)
 {
-    mark *m = p->first;
-    int32_t done = 0;
-    if (!m || c->hooks.query(c->hooks.ctx, m->event, &done) != ND_OK || !done)
-        return NULL;
-    p->first = m->next;
-    if (!p->first)
-        p->last = &p->first;
-    return m;
+    if (p->room) {
+        pthread_mutex_unlock(&c->lock);
+        mark_ends(c, p);
+        drop_passed(c, p);
+        pthread_mutex_lock(&c->lock);
+    }
+    return note_stream(p, stream) || (add_room(p) && note_stream(p, stream));
 }
 
 void nd__plan_release(ndh_plan *p, ndp_stream *stream)
 {
-    bool unknown;
     nd_plan_cache *c = p->cache;
-    mark *m = mark_end(&c->hooks, stream, &unknown), *old[2] = {NULL};
+    const nd_plan_hooks *hooks = &c->hooks;
+    uint64_t id = 0;
+    bool unknown = (hooks->captures && hooks->captures(hooks->ctx, stream)) ||
+                   !hooks->stream_id(hooks->ctx, stream, &id);
     pthread_mutex_lock(&c->lock);
-    for (int i = 0; i < 2; i++)
-        old[i] = take_passed(c, p);
+    if (!unknown && id && !note_stream(p, id))
+        unknown = !make_room(c, p, id);
     p->immortal |= unknown;
-    if (m) {
-        *p->last = m;
-        p->last = &m->next;
-    }
     if (--p->users == 0 && !p->kept)
         push_retired(c, p);
-    bool any = c->retired != NULL;
+    const bool any = c->retired != NULL;
     pthread_mutex_unlock(&c->lock);
-    for (int i = 0; i < 2; i++)
-        if (old[i]) {
-            c->hooks.give_back(c->hooks.ctx, old[i]->event);
-            free(old[i]);
-        }
     if (any)
         sweep(c);
 }

@@ -8,10 +8,14 @@
 #include "core/plugin/device.h"
 
 /* ---- plan.c ---- */
-/* Points on a stream. NULL events are already passed. None of these blocks but synchronize. */
+/* Ends of what streams have queued. None of these blocks but synchronize. */
 typedef struct {
     void *ctx;
-    nd_status (*record)(void *ctx, ndp_stream *stream, ndp_event **out);
+    /* false: it is no stream of the device. 0: of a device without streams, whose calls end with
+     * their work done. */
+    bool (*stream_id)(void *ctx, ndp_stream *stream, uint64_t *id);
+    /* *out NULL: all has been done. ND_ERR_NOT_READY: not now, since the stream is in use. */
+    nd_status (*record)(void *ctx, uint64_t stream_id, ndp_event **out);
     nd_status (*query)(void *ctx, ndp_event *event, int32_t *done);
     nd_status (*synchronize)(void *ctx, ndp_event *event);
     void (*give_back)(void *ctx, ndp_event *event);
