@@ -1,61 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Products of rows by AVX-512 VNNI; included by format_tmpl.h. The 16 lanes of a sum, and the order in which
+ * Products of rows by AVX-512 VNNI; included by format_tmpl.h. The 16 lanes of a sum (quant.h), and the order in which
  * numbers are added in each, are those of all levels: sums of four or eight products are exact. */
 
-/* Scales of a span's groups, and what its minima add to a lane for each 16 elements, to be taken away, where they
- * are not whole numbers. */
-#if ALIKE
-static inline __attribute__((always_inline)) __m256 Q_FN(wide_scales)(const unsigned char *from,
-                                                                      __m512 *min)
-{
 #if BLOCK == 256
-    const __m512 both = scales_and_minima(from);
-    *min = last_twice(both);
-    return _mm512_castps512_ps256(both);
-#elif MIN
-    const __m512 both = eight_pairs(from, NBYTES);
-    *min = seconds_twice(both);
-    return firsts(both);
+/* What a span's sums of 16 products are multiplied by; what minima add, straight away: they are stored as their
+ * opposites. */
+static inline __attribute__((always_inline)) __m512 Q_FN(wide_scales)(const unsigned char *from,
+                                                                      const quant_row *x,
+                                                                      int64_t at, const int rows,
+                                                                      __m512 *low)
+{
+#if !MIN
+    (void)x;
+    (void)at;
+    (void)rows;
+    (void)low;
+    return one_head(from + NBYTES - 2);
 #else
-    (void)min;
-    return eight_heads(from, NBYTES);
+    __m512 min;
+    const __m512 scale = Q_CAT(wide_minima, FORMAT)(from, &min);
+    for (int r = 0; r < rows; r++)
+        low[r] = _mm512_sub_ps(low[r], _mm512_mul_ps(min, _mm512_loadu_ps(x[r].sum + at / 16)));
+    return scale;
 #endif
 }
-#endif
 
-/* What a span's sums are multiplied by, for each row of activations; and what minima add, straight away. Those of K
- * formats are stored as their opposites. */
+/* Sums of 16 products, those of each half times its step where there are steps. Four products fit 16 bits, so do eight
+ * of groups without steps. */
+static inline __attribute__((always_inline)) __m512i Q_FN(wide_sums)(const __m512i code[4],
+                                                                     const quant_row *x, int64_t at,
+                                                                     const __m512i steps[2])
+{
+    __m512i four[4];
+    for (int i = 0; i < 4; i++) {
+        const int adds = ALIKE && i % 2; /* to the sums of the first halves */
+        const __m512i first = adds         ? four[i - 1]
+                              : Q_FN(less) ? less_of(x->less, at / 4 + 16 * i)
+                                           : _mm512_setzero_si512();
+        four[i] = _mm512_dpbusd_epi32(first, code[i], _mm512_loadu_si512(x->code + at + 64 * i));
+    }
+#if ALIKE
+    (void)steps;
+    return _mm512_madd_epi16(_mm512_packs_epi32(four[1], four[3]), _mm512_set1_epi16(1));
+#else
+    return _mm512_dpwssd_epi32(_mm512_madd_epi16(_mm512_packs_epi32(four[0], four[2]), steps[0]),
+                               _mm512_packs_epi32(four[1], four[3]), steps[1]);
+#endif
+}
+
+static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned char *from,
+                                                                  const quant_row *x, int64_t at,
+                                                                  const int rows, __m512 *sum,
+                                                                  __m512 *low)
+{
+    __m512i code[4], steps[2];
+    const __m512 scale = Q_FN(wide_scales)(from, x, at, rows, low);
+    Q_CAT(wide_codes, FORMAT)(from, code);
+#if !ALIKE
+    steps_of_halves(Q_CAT(steps, FORMAT)(from), steps);
+#endif
+    for (int r = 0; r < rows; r++)
+        sum[r] = add_wide(sum[r], Q_FN(wide_sums)(code, x + r, at, steps),
+                          _mm512_mul_ps(scale, _mm512_loadu_ps(x[r].d + at / 16)));
+}
+#else
+/* What a span's sums are multiplied by, for each row of activations; and what minima add, straight away. */
 static inline __attribute__((always_inline)) void Q_FN(wide_factors)(const unsigned char *from,
                                                                      const quant_row *x, int64_t at,
                                                                      const int rows, __m256 *both,
                                                                      __m512 *low)
 {
-#if ALIKE
-    __m512 min;
-    const __m256 scale = Q_FN(wide_scales)(from, &min);
-    for (int r = 0; MIN && r < rows; r++) {
-        const __m512 more = _mm512_mul_ps(min, _mm512_loadu_ps(x[r].sum + at / 16));
-        low[r] = BLOCK == QUANT_SPAN ? _mm512_sub_ps(low[r], more) : _mm512_add_ps(low[r], more);
-    }
-#elif MIN
-    const __m256 heads = two_heads(from + 80), scale = _mm256_moveldup_ps(heads);
+#if MIN
+    const __m512 pairs = eight_pairs(from, NBYTES), min = seconds_twice(pairs);
+    const __m256 scale = firsts(pairs);
+    for (int r = 0; r < rows; r++)
+        low[r] = _mm512_add_ps(low[r], _mm512_mul_ps(min, _mm512_loadu_ps(x[r].sum + at / 16)));
 #else
-    const __m256 scale = _mm256_set1_ps(Q_CAT(nd_q_unit, FORMAT)(from));
+    const __m256 scale = eight_heads(from, NBYTES);
+    (void)low;
 #endif
     for (int r = 0; r < rows; r++)
         both[r] = _mm256_mul_ps(scale, _mm256_loadu_ps(x[r].group_d + at / 32));
-#if MIN && !ALIKE
-    const __m256i least = Q_CAT(least, FORMAT)(from);
-    for (int r = 0; r < rows; r++) {
-        const __m256i sums = _mm256_madd_epi16(least, bytes_of(x[r].halves + at / 16));
-        const __m256 more = _mm256_mul_ps(
-            _mm256_mul_ps(_mm256_movehdup_ps(heads), _mm256_loadu_ps(x[r].group_d + at / 32)),
-            _mm256_cvtepi32_ps(sums));
-        low[r] = _mm512_zextps256_ps512(_mm256_sub_ps(_mm512_castps512_ps256(low[r]), more));
-    }
-#elif !MIN
-    (void)low;
-#endif
 }
 
 static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned char *from,
@@ -65,28 +90,7 @@ static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned
 {
     __m256 both[QUANT_ROWS];
     Q_FN(wide_factors)(from, x, at, rows, both, low);
-#if !ALIKE
-    const __m256i steps = Q_CAT(steps, FORMAT)(from);
-#pragma GCC unroll 2
-    for (int h = 0; h < 2; h++) {
-        __m512i codes[2];
-        Q_CAT(wide_halves, FORMAT)(from, h, codes);
-        for (int r = 0; r < rows; r++) {
-            const int8_t *there = x[r].code + at + 128 * h;
-            __m512i sums[2];
-            for (int i = 0; i < 2; i++)
-                sums[i] =
-                    _mm512_dpbusd_epi32(Q_FN(less) ? less_of(x[r].less, at / 4 + 32 * h + 16 * i)
-                                                   : _mm512_setzero_si512(),
-                                        codes[i], _mm512_loadu_si512(there + 64 * i));
-            /* Both fit 16 bits, and are multiplied by their steps and added at once. */
-            const __m512i both_sums =
-                _mm512_mask_mov_epi16(sums[0], 0xaaaaaaaau, _mm512_slli_epi32(sums[1], 16));
-            sum[r] = add_wide(sum[r], _mm512_madd_epi16(both_sums, steps_of_blocks(steps, h)),
-                              for_blocks(both[r], h));
-        }
-    }
-#elif PAIRED
+#if PAIRED
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++) {
         __m512i codes[2];
@@ -113,6 +117,7 @@ static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned
     }
 #endif
 }
+#endif
 
 /* `many` rows of blocks, each by all rows of activations. */
 static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const quant_blocks *w,

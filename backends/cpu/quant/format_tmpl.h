@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def;
  * ALIKE: each 32 elements have one scale, in other formats each 16 a whole number of the block's; LESS: what codes_FORMAT are more than codes; SIGNED: whether any of
- * these is negative; PAIRED: two blocks, or groups of 32 elements, are computed at once, halves of both by halves. */
+ * these is negative; PAIRED: two blocks of 32 elements are computed at once, halves of both by halves. */
 #define Q_CAT_(a, b) a##_##b
 #define Q_CAT(a, b) Q_CAT_(a, b)
 #define Q_FN(name) Q_CAT(name, FORMAT)
@@ -9,11 +9,15 @@
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
+enum {
 #ifdef WIDE_DOT /* codes that are signed are at least 0 by 128 more */
-enum { Q_FN(less) = SIGNED ? 128 : LESS, Q_FN(paired) = PAIRED, Q_FN(stepped) = !ALIKE };
+    Q_FN(less) = SIGNED ? 128 : LESS,
 #else
-enum { Q_FN(less) = LESS, Q_FN(paired) = PAIRED, Q_FN(stepped) = !ALIKE };
+    Q_FN(less) = LESS,
 #endif
+    Q_FN(order) =
+        BLOCK == 32 ? (PAIRED ? QUANT_PAIRED : QUANT_PLAIN) : (ALIKE ? QUANT_LANED : QUANT_STEPPED)
+};
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
 {
@@ -75,8 +79,7 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
 #ifdef WIDE_DOT
 #include "quant/dot_vnni_tmpl.h"
 #elif defined(FAST_UNPACK)
-#if ALIKE
-/* Scales and minima of a span of blocks. */
+/* Scales and minima of a span of blocks; where halves have steps, what these are multiplied by. */
 static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsigned char *blocks,
                                                                     float *scale, float *min)
 {
@@ -88,11 +91,19 @@ static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsign
         if (MIN)
             _mm256_store_ps(min + 8 * i, second[i]);
     }
-#else
+#elif ALIKE
     Q_CAT(scales, FORMAT)(blocks, scale, min);
+#else
+    const __m256 unit = _mm256_set1_ps(Q_CAT(nd_q_unit, FORMAT)(blocks));
+    _mm256_store_ps(scale, unit);
+    _mm256_store_ps(scale + 8, unit);
+#if MIN
+    Q_CAT(minima, FORMAT)(blocks, min);
+#else
+    (void)min;
+#endif
 #endif
 }
-#endif
 
 /* What a span's sums are multiplied by, of its blocks and each row of activations, kept in f until the sums are
  * made, `place` spans from its beginning; and what minima add, straight away. */
@@ -101,9 +112,11 @@ static inline __attribute__((always_inline)) void Q_FN(factors)(const unsigned c
                                                                 const int rows, int place,
                                                                 quant_factors *f, __m256 (*low)[2])
 {
-#if ALIKE
     _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES];
     Q_FN(span_scales)(from, scale, min);
+#if !ALIKE
+    store_steps(f->step + place * QUANT_HALVES, Q_CAT(steps, FORMAT)(from));
+#endif
     for (int r = 0; r < rows; r++)
         scales_times(scale, x[r].d + at / 16, f->both[r] + place * QUANT_HALVES);
     for (int r = 0; MIN && r < rows; r++)
@@ -111,26 +124,33 @@ static inline __attribute__((always_inline)) void Q_FN(factors)(const unsigned c
             low[r][i] = _mm256_add_ps(low[r][i],
                                       _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
                                                     _mm256_loadu_ps(x[r].sum + at / 16 + 8 * i)));
+}
+
+#if BLOCK == 256
+/* Sums of eight products, of each half times its step where there are steps: of groups `first` and `second`. */
+static inline __attribute__((always_inline)) __m256i Q_FN(sums_of_two)(const __m256i code[2],
+                                                                       const quant_row *x,
+                                                                       int64_t at,
+                                                                       const int16_t *step,
+                                                                       int first, int second)
+{
+    __m256i pair[2];
+    for (int h = 0; h < 2; h++)
+        pair[h] =
+            two_products(code[h], x->code + at + 32 * h, x->less + at / 2 + 16 * h, SIGNED, LESS);
+#if ALIKE
+    (void)step;
+    (void)first;
+    (void)second;
+    return _mm256_madd_epi16(_mm256_add_epi16(pair[0], pair[1]), _mm256_set1_epi16(1));
 #else
-    const __m256 unit = _mm256_set1_ps(Q_CAT(nd_q_unit, FORMAT)(from));
-    store_steps(f->step + place * QUANT_HALVES, Q_CAT(steps, FORMAT)(from));
-    for (int r = 0; r < rows; r++)
-        _mm256_store_ps(f->both[r] + place * QUANT_HALVES,
-                        _mm256_mul_ps(unit, _mm256_loadu_ps(x[r].group_d + at / 32)));
-#if MIN
-    const __m256i least = Q_CAT(least, FORMAT)(from);
-    const __m256 factor = _mm256_set1_ps(Q_CAT(nd_q_low, FORMAT)(from));
-    for (int r = 0; r < rows; r++) {
-        const __m256i sums = _mm256_madd_epi16(least, bytes_of(x[r].halves + at / 16));
-        low[r][0] = _mm256_add_ps(
-            low[r][0], _mm256_mul_ps(_mm256_mul_ps(factor, _mm256_loadu_ps(x[r].group_d + at / 32)),
-                                     _mm256_cvtepi32_ps(sums)));
-    }
-#else
-    (void)low;
-#endif
+    for (int h = 0; h < 2; h++)
+        pair[h] =
+            _mm256_madd_epi16(pair[h], steps_of_two(step[2 * first + h], step[2 * second + h]));
+    return _mm256_add_epi32(pair[0], pair[1]);
 #endif
 }
+#endif
 
 /* Sums of a span, whose codes stay in registers. */
 static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned char *from,
@@ -139,22 +159,23 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
                                                                  const quant_factors *f,
                                                                  __m256 (*sum)[2])
 {
-#if !ALIKE
-#pragma GCC unroll 4
-    for (int p = 0; p < QUANT_SPAN / 64; p++) {
-        __m256i codes[2];
-        halves_of_two(Q_CAT(codes, FORMAT)(from, 2 * p), Q_CAT(codes, FORMAT)(from, 2 * p + 1),
-                      codes);
-        const int16_t *step = f->step + place * QUANT_HALVES + 4 * p;
+#if BLOCK == 256
+#pragma GCC unroll 2
+    for (int p = 0; p < 2; p++) {
+        /* Groups of eight lanes, whose numbers follow from lane_of: 0, 2, 1, 3 and 0, 1, 4, 5 the first time. */
+        const int first = ALIKE ? 4 * p : 2 * p, apart = ALIKE ? 2 : 1, next = ALIKE ? 1 : 4;
+        __m256i code[2][2];
+        for (int k = 0; k < 2; k++)
+            halves_of_two(Q_CAT(codes, FORMAT)(from, first + next * k),
+                          Q_CAT(codes, FORMAT)(from, first + next * k + apart), code[k]);
+        const int16_t *step = f->step + place * QUANT_HALVES;
         for (int r = 0; r < rows; r++) {
             __m256i sums[2];
-            for (int h = 0; h < 2; h++)
-                sums[h] = _mm256_madd_epi16(two_products(codes[h], x[r].code + at + 64 * p + 32 * h,
-                                                         x[r].less + at / 2 + 32 * p + 16 * h,
-                                                         SIGNED, LESS),
-                                            steps_of_two(step[h], step[2 + h]));
-            sum[r][p & 1] = add_scaled_two(sum[r][p & 1], _mm256_add_epi32(sums[0], sums[1]),
-                                           two_factors(f->both[r] + place * QUANT_HALVES + 2 * p));
+            for (int k = 0; k < 2; k++)
+                sums[k] = Q_FN(sums_of_two)(code[k], x + r, at + 128 * p + 64 * k, step,
+                                            first + next * k, first + next * k + apart);
+            sum[r][p] = add_scaled_two(sum[r][p], _mm256_hadd_epi32(sums[0], sums[1]),
+                                       _mm256_load_ps(f->both[r] + place * QUANT_HALVES + 8 * p));
         }
     }
 #elif PAIRED
@@ -247,38 +268,34 @@ static inline void Q_FN(unpack_span)(const unsigned char *blocks, int n, span *s
         s->scale[h] = s->min[h] = 0;
 }
 
-#if !ALIKE
+#if BLOCK == 256
+/* What a group's sums are multiplied by, and half h of it before that. */
+#if ALIKE
+#define Q_UNIT(block, s, g) ((s)->scale[2 * (g)])
+#define Q_STEP(block, h) 1
+#else
+#define Q_UNIT(block, s, g) Q_CAT(nd_q_unit, FORMAT)(block)
+#define Q_STEP(block, h) Q_CAT(nd_q_step, FORMAT)(block, h)
+#endif
 static inline void Q_FN(add_span)(const unsigned char *block, const span *s, const quant_row *x,
                                   int64_t at, float *sum)
 {
-    const float unit = Q_CAT(nd_q_unit, FORMAT)(block);
-    for (int g = 0; g < QUANT_SPAN / 32; g++) {
-        const float both = unit * x->group_d[at / 32 + g];
-        for (int k = 0; k < 4; k++) {
-            int total = 0;
-            for (int h = 0; h < 2; h++) {
-                const int8_t *a = s->code + 32 * g + 16 * h + 4 * k,
-                             *b = x->code + at + paired_place(32 * g + 16 * h) + 4 * k;
-                const int dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
-                total += Q_CAT(nd_q_step, FORMAT)(block, 2 * g + h) * dot;
-            }
-            sum[g / 2 % 2 * 8 + g % 2 * 4 + k] += both * (float)total;
+    (void)block;
+    for (int pair = 0; pair < QUANT_LANES / 2; pair++) {
+        const int g = group_of(!ALIKE, pair);
+        const float unit = Q_UNIT(block, s, g);
+        int total[2] = {0};
+        for (int h = 0; h < 2; h++) {
+            const int8_t *a = s->code + 32 * g + 16 * h, *b = x->code + at + 32 * pair + 16 * h;
+            for (int e = 0; e < 2; e++)
+                total[e] += Q_STEP(block, 2 * g + h) * eight_products(a + 8 * e, b + 8 * e);
         }
+        for (int e = 0; e < 2; e++)
+            sum[2 * pair + e] += unit * x->d[at / 16 + 2 * pair + e] * (float)total[e];
     }
 }
-#if MIN
-static inline void Q_FN(add_least)(const unsigned char *block, const quant_row *x, int64_t at,
-                                   float *low)
-{
-    const float factor = Q_CAT(nd_q_low, FORMAT)(block);
-    for (int g = 0; g < QUANT_SPAN / 32; g++) {
-        const int16_t *halves = x->halves + at / 16 + 2 * g;
-        const int sum = Q_CAT(nd_q_least, FORMAT)(block, 2 * g) * halves[0] +
-                        Q_CAT(nd_q_least, FORMAT)(block, 2 * g + 1) * halves[1];
-        low[g] += factor * x->group_d[at / 32 + g] * (float)sum;
-    }
-}
-#endif
+#undef Q_UNIT
+#undef Q_STEP
 #endif
 
 static void Q_FN(dot_one)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
@@ -293,16 +310,13 @@ static void Q_FN(dot_one)(const unsigned char *blocks, int64_t n, const quant_ro
         span s;
         Q_FN(unpack_span)(blocks + at / BLOCK * NBYTES, m, &s);
         for (int r = 0; r < rows; r++) {
-#if ALIKE
+#if BLOCK == 256
+            Q_FN(add_span)(blocks + at / BLOCK * NBYTES, &s, &x[r], at, sum[r]);
+#else
             (PAIRED ? add_paired : add_products)(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
+#endif
 #if MIN
             add_minima(s.min, x[r].sum + at / 16, low[r]);
-#endif
-#else
-            Q_FN(add_span)(blocks + at / BLOCK * NBYTES, &s, &x[r], at, sum[r]);
-#if MIN
-            Q_FN(add_least)(blocks + at / BLOCK * NBYTES, &x[r], at, low[r]);
-#endif
 #endif
         }
     }

@@ -19,11 +19,13 @@
 #include "quant/unpack_vnni.h"
 #endif
 
-/* Elements of paired formats whose first halves come before the second. */
+/* Elements of paired formats whose first halves come before the second; bytes of a vector. */
 #ifdef WIDE_DOT
-enum { PAIRED_RUN = 128, AHEAD = 2048 };
+enum { PAIRED_RUN = 128, VECTOR = 64, AHEAD = 2048 };
+#elif defined(FAST_UNPACK)
+enum { PAIRED_RUN = 64, VECTOR = 32 };
 #else
-enum { PAIRED_RUN = 64 };
+enum { PAIRED_RUN = 64, VECTOR = 16 };
 #endif
 
 /* Rows of activations that one pass over a row of blocks serves. */
@@ -110,13 +112,34 @@ static inline int64_t paired_place(int64_t at)
     return at / PAIRED_RUN * PAIRED_RUN + at % 32 / 16 * (PAIRED_RUN / 2) +
            at % PAIRED_RUN / 32 * 16;
 }
+/* The first of the two lanes of a span that sum products of a group. */
+static inline int lane_of(int stepped, int group)
+{
+    return stepped ? group % 4 * 4 + group / 4 * 2 : 2 * group;
+}
+/* Where codes of elements from `at` on are in a row of a format of large blocks. Lanes come in quarters, those of two
+ * groups each, and a vector has 16 codes of as many quarters as it has room for: the first halves of the quarters' first
+ * groups, their second halves, the first halves of the second groups, their second halves. */
+static inline int64_t lane_place(int stepped, int64_t at)
+{
+    const int lane = lane_of(stepped, (int)(at % QUANT_SPAN / 32)), half = (int)(at % 32 / 16);
+    const int quarter = lane / 4, number = 2 * (lane / 2 % 2) + half;
+    return at / QUANT_SPAN * QUANT_SPAN + quarter / (VECTOR / 16) * 4 * VECTOR + number * VECTOR +
+           quarter % (VECTOR / 16) * 16;
+}
+static int64_t place_of(const quant_format *of, int64_t at)
+{
+    return of->order >= QUANT_LANED    ? lane_place(of->order == QUANT_STEPPED, at)
+           : of->order == QUANT_PAIRED ? paired_place(at)
+                                       : at;
+}
 
 #ifdef WIDE_DOT
 /* What sums of four products, or of eight of paired formats, begin at: -`less` times those of their codes. */
 static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int16_t *less)
 {
     const __m512i one = _mm512_set1_epi8(1), by = _mm512_set1_epi32(-of->less);
-    const int both = of->paired && !of->stepped;
+    const int both = of->order == QUANT_PAIRED;
     for (int64_t at = 0; at < n; at += both ? 128 : 64, less += 32) {
         __m512i sum =
             _mm512_dpbusd_epi32(_mm512_setzero_si512(), one, _mm512_loadu_si512(code + at));
@@ -129,7 +152,7 @@ static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int1
 /* `less` times the sums of what is summed as integers: two codes, or four of two blocks' halves. */
 static void sum_less(const int8_t *code, int64_t n, const quant_format *of, int16_t *less)
 {
-    if (of->paired && !of->stepped)
+    if (of->order == QUANT_PAIRED)
         for (int64_t i = 0; i < n / 4; i++) {
             const int8_t *c = code + i / 16 * 64 + i % 16 * 2;
             less[i] = (int16_t)(of->less * (c[0] + c[1] + c[32] + c[33]));
@@ -152,22 +175,21 @@ static void activate(const float *in, int64_t n, const quant_format *of, quant_m
         x->group_d[at / 32] = scale;
         for (int h = 0; h < 2; h++) {
             const int64_t from = at + 16 * h;
-            int8_t *code = x->code + (of->paired ? paired_place(from) : from);
+            int8_t *code = x->code + place_of(of, from);
             int total = 0;
             for (int l = 0; l < 16; l++)
                 code[l] = (int8_t)whole[16 * h + l];
             for (int l = 0; l < 16; l++)
                 total += whole[16 * h + l];
-            x->d[from / 16] = scale;
             x->sum[from / 16] = scale * (float)total;
-            x->halves[from / 16] = (int16_t)total;
+            const int group = (int)(at % QUANT_SPAN / 32);
+            x->d[(at - at % QUANT_SPAN) / 16 + lane_of(of->order == QUANT_STEPPED, group) + h] =
+                scale;
         }
     }
     sum_less(x->code, end, of, x->less);
-    for (int64_t h = n / 16; h < end / 16; h++) {
+    for (int64_t h = n / 16; h < end / 16; h++)
         x->d[h] = x->sum[h] = x->group_d[h / 2] = 0;
-        x->halves[h] = 0;
-    }
 }
 
 /* ---- products ---- */
@@ -242,7 +264,7 @@ static inline __m256 add_scaled_two(__m256 sum, __m256i sums, __m256 factors)
 /* Factors are broadcast as they are read: in registers they would be moved by instructions of their own. */
 #define KEEP_IN_MEMORY(array) __asm__("" : "+m"(array))
 
-/* The first halves of two groups of 32 codes, then the second ones; a step for each half; a factor for each. */
+/* The first halves of two groups of 32 codes, then the second ones; a step for each half. */
 static inline void halves_of_two(__m256i first, __m256i second, __m256i halves[2])
 {
     halves[0] = _mm256_permute2x128_si256(first, second, 0x20);
@@ -253,19 +275,27 @@ static inline __m256i steps_of_two(int16_t first, int16_t second)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_set1_epi16(first)),
                                    _mm_set1_epi16(second), 1);
 }
-static inline __m256 two_factors(const float *two)
-{
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_broadcast_ss(two)),
-                                _mm_broadcast_ss(two + 1), 1);
-}
-
-/* What sums of some spans are multiplied by: for each 16 elements, or 32 where these have steps. */
+/* What sums of some spans are multiplied by, for each lane. */
 enum { QUANT_SPANS = 8 };
 typedef struct {
     _Alignas(64) float both[QUANT_ROWS][QUANT_SPANS * QUANT_HALVES];
     int16_t step[QUANT_SPANS * QUANT_HALVES];
 } quant_factors;
 #else
+/* The group whose products lanes 2*pair and 2*pair + 1 sum. */
+static inline int group_of(int stepped, int pair)
+{
+    return stepped ? pair / 2 + pair % 2 * 4 : pair;
+}
+
+static inline int eight_products(const int8_t *a, const int8_t *b)
+{
+    int sum = 0;
+    for (int i = 0; i < 8; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
 static inline void add_minima(const float *min, const float *x, float *low)
 {
     for (int h = 0; h < QUANT_HALVES; h++)
@@ -384,7 +414,7 @@ static inline float total_wide(__m512 sum)
 #define ALIKE 0
 #define LESS 0
 #define SIGNED 0
-#define PAIRED 1
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q3_K
 #define BLOCK 256
@@ -393,7 +423,7 @@ static inline float total_wide(__m512 sum)
 #define ALIKE 0
 #define LESS 4
 #define SIGNED 0
-#define PAIRED 1
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT q4_K
 #define BLOCK 256
@@ -420,7 +450,7 @@ static inline float total_wide(__m512 sum)
 #define ALIKE 0
 #define LESS 32
 #define SIGNED 0
-#define PAIRED 1
+#define PAIRED 0
 #include "quant/format_tmpl.h"
 #define FORMAT iq4_nl
 #define BLOCK 32
@@ -436,7 +466,7 @@ const quant_table CPU_ISA_FN(quant_table_of) = {
     .format =
         {
 #define ND_QUANT(NAME, id, block, nbytes, min, writes, name, doc) \
-    [id] = {dequantize_##name, dot_##name, less_##name, paired_##name, stepped_##name},
+    [id] = {dequantize_##name, dot_##name, less_##name, order_##name},
 #include <ndock/quant.def>
         },
     .load = load,

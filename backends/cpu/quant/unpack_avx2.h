@@ -228,10 +228,14 @@ static inline __m256i steps_q2_K(const unsigned char *b)
     const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
     return _mm256_cvtepu8_epi16(_mm_and_si128(both, _mm_set1_epi8(15)));
 }
-static inline __m256i least_q2_K(const unsigned char *b)
+static inline void minima_q2_K(const unsigned char *b, float *min)
 {
-    const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
-    return _mm256_cvtepu8_epi16(_mm_and_si128(_mm_srli_epi16(both, 4), _mm_set1_epi8(15)));
+    const __m256 low = _mm256_set1_ps(nd_q_low_q2_K(b));
+    for (int i = 0; i < 2; i++) {
+        const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(b + 8 * i));
+        const __m256i least = _mm256_srli_epi32(_mm256_cvtepu8_epi32(bytes), 4);
+        _mm256_store_ps(min + 8 * i, _mm256_mul_ps(low, _mm256_cvtepi32_ps(least)));
+    }
 }
 static inline __m256i codes_q3_K(const unsigned char *b, int g)
 {

@@ -7,35 +7,11 @@
 /* The compiler would gather single words in vectors. */
 #define KEEP_IN_REGISTER(number) __asm__("" : "+r"(number))
 
-/* 32 bytes, and 32 others; or the same again. */
+/* 32 bytes, and 32 others. */
 static inline __m512i two_of(const void *first, const void *second)
 {
     return _mm512_inserti64x4(_mm512_castsi256_si512(bytes_of(first)), bytes_of(second), 1);
 }
-static inline __m512i twice(const void *p)
-{
-    return _mm512_broadcast_i64x4(bytes_of(p));
-}
-/* A value in the first 32 bytes and another in the second, of 16 bits each, or of 8. */
-static inline __m512i halves_of(int first, int second)
-{
-    const long long a = first * 0x0001000100010001ll, b = second * 0x0001000100010001ll;
-    return _mm512_setr_epi64(a, a, a, a, b, b, b, b);
-}
-/* Bits `first` and on of each of the first 32 bytes, `second` and on of the others, as many as mask has. */
-static inline __m512i fields(__m512i bytes, int first, int second, char mask)
-{
-    return _mm512_and_si512(_mm512_srlv_epi16(bytes, halves_of(first, second)),
-                            _mm512_set1_epi8(mask));
-}
-/* Codes and what bit 2*p of the first 32 bytes and bit 2*p + 1 of the others add. */
-static inline __m512i with_bits(__m512i codes, const unsigned char *bytes, int p, char add)
-{
-    const __m512i each = halves_of(0x0101 << 2 * p, 0x0202 << 2 * p);
-    const __mmask64 set = _mm512_test_epi8_mask(twice(bytes), each);
-    return _mm512_mask_add_epi8(codes, set, codes, _mm512_set1_epi8(add));
-}
-
 static inline __m512i wide_q8_0(const unsigned char *b, int p)
 {
     return _mm512_xor_si512(two_of(b + 68 * p + 2, b + 68 * p + 36), _mm512_set1_epi8(-128));
@@ -44,16 +20,7 @@ static inline __m512i wide_q8_1(const unsigned char *b, int p)
 {
     return _mm512_xor_si512(two_of(b + 72 * p + 4, b + 72 * p + 40), _mm512_set1_epi8(-128));
 }
-static inline __m512i wide_q4_K(const unsigned char *b, int p)
-{
-    return fields(twice(b + 16 + 32 * p), 0, 4, 15);
-}
-static inline __m512i wide_q5_K(const unsigned char *b, int p)
-{
-    return with_bits(fields(twice(b + 48 + 32 * p), 0, 4, 15), b + 16, p, 16);
-}
-
-/* ---- halves of four groups ---- */
+/* ---- halves of four groups: code[2*k + h] is half h of the groups of number k of each quarter (quant.h) ---- */
 
 /* 16 bytes, four times. */
 static inline __m512i four_times(const unsigned char *b)
@@ -71,25 +38,51 @@ static inline __m512i four_fields(const unsigned char *b)
     return _mm512_and_si512(_mm512_srlv_epi32(four_times(b), quarters_of(0, 2, 4, 6)),
                             _mm512_set1_epi8(3));
 }
-static inline void wide_halves_q2_K(const unsigned char *b, int h, __m512i code[2])
+/* The same with `add` more where the bit of `each` is set in 16 bytes. */
+static inline __m512i with_bits(__m512i codes, const unsigned char *bytes, __m512i each, char add)
 {
-    code[0] = four_fields(b + 16 + 32 * h);
-    code[1] = four_fields(b + 32 + 32 * h);
+    const __mmask64 set = _mm512_test_epi8_mask(four_times(bytes), each);
+    return _mm512_mask_add_epi8(codes, set, codes, _mm512_set1_epi8(add));
 }
-static inline void wide_halves_q3_K(const unsigned char *b, int h, __m512i code[2])
+/* Nibbles of 128 bytes, of which each 32 have a group's in their low halves and the next one's in the high halves. */
+static inline void wide_nibbles(const unsigned char *b, __m512i code[4])
 {
-    const __m512i each =
-        _mm512_slli_epi32(quarters_of(0x01010101, 0x02020202, 0x04040404, 0x08080808), 4 * h);
-    for (int i = 0; i < 2; i++) {
-        const __m512i low = four_fields(b + 32 + 32 * h + 16 * i);
-        const __mmask64 set = _mm512_test_epi8_mask(four_times(b + 16 * i), each);
-        code[i] = _mm512_mask_add_epi8(low, set, low, _mm512_set1_epi8(4));
+    const __m512i first = _mm512_loadu_si512(b), second = _mm512_loadu_si512(b + 64);
+    const __m512i mask = _mm512_set1_epi8(15);
+    const __m512i half[2] = {_mm512_shuffle_i32x4(first, second, 0x88),
+                             _mm512_shuffle_i32x4(first, second, 0xdd)};
+    for (int h = 0; h < 2; h++) {
+        code[h] = _mm512_and_si512(half[h], mask);
+        code[2 + h] = _mm512_and_si512(_mm512_srli_epi16(half[h], 4), mask);
     }
 }
-static inline void wide_halves_q6_K(const unsigned char *b, int h, __m512i code[2])
+static inline void wide_codes_q4_K(const unsigned char *b, __m512i code[4])
 {
-    for (int i = 0; i < 2; i++) {
-        const unsigned char *low = b + 64 * h + 16 * i, *high = b + 128 + 32 * h + 16 * i;
+    wide_nibbles(b + 16, code);
+}
+static inline void wide_codes_q5_K(const unsigned char *b, __m512i code[4])
+{
+    const __m512i even = quarters_of(0x01010101, 0x04040404, 0x10101010, 0x40404040);
+    wide_nibbles(b + 48, code);
+    for (int i = 0; i < 4; i++)
+        code[i] = with_bits(code[i], b + 16 + 16 * (i % 2), _mm512_slli_epi32(even, i / 2), 16);
+}
+static inline void wide_codes_q2_K(const unsigned char *b, __m512i code[4])
+{
+    for (int i = 0; i < 4; i++)
+        code[i] = four_fields(b + 16 + 16 * i);
+}
+static inline void wide_codes_q3_K(const unsigned char *b, __m512i code[4])
+{
+    const __m512i low = quarters_of(0x01010101, 0x02020202, 0x04040404, 0x08080808);
+    for (int i = 0; i < 4; i++)
+        code[i] = with_bits(four_fields(b + 32 + 16 * i), b + 16 * (i % 2),
+                            _mm512_slli_epi32(low, i / 2 * 4), 4);
+}
+static inline void wide_codes_q6_K(const unsigned char *b, __m512i code[4])
+{
+    for (int i = 0; i < 4; i++) {
+        const unsigned char *low = b + 64 * (i / 2) + 16 * (i % 2), *high = b + 128 + 16 * i;
         const __m256i both = _mm256_inserti128_si256(
             _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)low)),
             _mm_loadu_si128((const __m128i *)(const void *)(low + 32)), 1);
@@ -190,23 +183,47 @@ static inline __m512 eight_pairs(const unsigned char *b, int nbytes)
                                  (long long)two_longs(b, nbytes));
     return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(four[0]), four[1], 1));
 }
-/* The two binary16 at b, four times. */
-static inline __m256 two_heads(const unsigned char *b)
+/* Eight numbers from number `from` on, each twice. */
+static inline __m512 twice_from(__m512 numbers, int from)
 {
-    int32_t both;
-    memcpy(&both, b, sizeof both);
-    return _mm256_cvtph_ps(_mm_set1_epi32(both));
+    const __m512i by = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return _mm512_permutexvar_ps(_mm512_add_epi32(by, _mm512_set1_epi32(from)), numbers);
 }
-/* Eight scales, then eight minima, of formats with d and dmin before 12 bytes of them. */
-static inline __m512 scales_and_minima(const unsigned char *b)
+/* Eight scales, each twice, and eight minima likewise, of formats with d and dmin before 12 bytes of them. */
+static inline __m512 scales_and_minima(const unsigned char *b, __m512 *min)
 {
     uint64_t scales, minima;
+    int32_t both;
+    memcpy(&both, b, sizeof both);
     sixes(b + 4, &scales, &minima);
-    const __m512 d =
-        _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1),
-                              _mm512_castps256_ps512(two_heads(b)));
-    const __m128i bytes = _mm_set_epi64x((long long)minima, (long long)scales);
-    return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)), d);
+    const __m512 heads = _mm512_castps128_ps512(_mm_cvtph_ps(_mm_cvtsi32_si128(both)));
+    const __m512i second = _mm512_set1_epi32(1);
+    const __m512i bytes =
+        _mm512_cvtepu8_epi32(_mm_set_epi64x((long long)minima, (long long)scales));
+    const __m512 d = _mm512_mask_permutexvar_ps(
+        _mm512_broadcastss_ps(_mm512_castps512_ps128(heads)), 0xff00, second, heads);
+    const __m512 all = _mm512_mul_ps(_mm512_cvtepi32_ps(bytes), d);
+    *min = twice_from(all, 8);
+    return twice_from(all, 0);
+}
+#define wide_minima_q4_K scales_and_minima
+#define wide_minima_q5_K scales_and_minima
+static inline __m512 wide_minima_q2_K(const unsigned char *b, __m512 *min)
+{
+    int32_t both;
+    memcpy(&both, b + 80, sizeof both);
+    const __m512 heads = _mm512_cvtph_ps(_mm256_set1_epi32(both));
+    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)b);
+    const __m512i least = _mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes), 4);
+    *min = _mm512_mul_ps(_mm512_cvtepi32_ps(least), _mm512_movehdup_ps(heads));
+    return _mm512_moveldup_ps(heads);
+}
+/* The binary16 at b, in all lanes. */
+static inline __m512 one_head(const unsigned char *b)
+{
+    int16_t head;
+    memcpy(&head, b, sizeof head);
+    return _mm512_cvtph_ps(_mm256_set1_epi16(head));
 }
 /* Numbers of eight groups for the sums of groups 2*p and 2*p + 1, or of the blocks 4*h and on. */
 static inline __m512 for_groups(__m256 eight, int p)
@@ -221,13 +238,7 @@ static inline __m512 for_blocks(__m256 eight, int h)
                   more = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
     return _mm512_permutexvar_ps(_mm512_add_epi32(first, more), _mm512_castps256_ps512(eight));
 }
-/* The last eight numbers, or the second of each two, each twice; and the first of each two. */
-static inline __m512 last_twice(__m512 numbers)
-{
-    const __m512i by =
-        _mm512_setr_epi32(8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15);
-    return _mm512_permutexvar_ps(by, numbers);
-}
+/* The second of each two numbers, each twice; and the first of each two. */
 static inline __m512 seconds_twice(__m512 numbers)
 {
     return _mm512_movehdup_ps(numbers);
@@ -237,10 +248,13 @@ static inline __m256 firsts(__m512 numbers)
     const __m512i by = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14);
     return _mm512_castps512_ps256(_mm512_permutexvar_ps(by, numbers));
 }
-/* Steps of the two halves of groups 4*h and on, each two for the sums of four lanes. */
-static inline __m512i steps_of_blocks(__m256i steps, int h)
+/* Steps of the first halves and of the second, four times each: of groups q and q + 4 in quarter q. */
+static inline void steps_of_halves(__m256i steps, __m512i of[2])
 {
-    const __m512i first = _mm512_set1_epi32(4 * h),
-                  more = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    return _mm512_permutexvar_epi32(_mm512_add_epi32(first, more), _mm512_castsi256_si512(steps));
+    const __m512i first = _mm512_setr_epi64(
+        0, 0x0008000800080008, 0x0002000200020002, 0x000a000a000a000a, 0x0004000400040004,
+        0x000c000c000c000c, 0x0006000600060006, 0x000e000e000e000e);
+    const __m512i all = _mm512_castsi256_si512(steps);
+    of[0] = _mm512_permutexvar_epi16(first, all);
+    of[1] = _mm512_permutexvar_epi16(_mm512_add_epi16(first, _mm512_set1_epi16(1)), all);
 }
