@@ -61,7 +61,7 @@ namespace f64
 {
 #include "neural/batch_norm.cu"
 #include "neural/group.cu"
-}
+} // namespace f64
 using namespace f16;
 using namespace f32;
 using namespace f64;
@@ -81,23 +81,23 @@ struct kernel {
 #define FLASH_ROWS(D, dtype)                      \
     KERNEL(flash_##D##_##dtype, attention_params) \
     KERNEL(flash_spread_##D##_##dtype, attention_params)
-#define FLASH_ALL(dtype)                             \
-    FLASH_ROWS(32, dtype)                            \
-    FLASH_ROWS(64, dtype)                            \
-    FLASH_ROWS(80, dtype)                            \
-    FLASH_ROWS(96, dtype)                            \
-    FLASH_ROWS(128, dtype)                           \
-    FLASH_ROWS(256, dtype)                           \
+#define FLASH_ALL(dtype)   \
+    FLASH_ROWS(32, dtype)  \
+    FLASH_ROWS(64, dtype)  \
+    FLASH_ROWS(80, dtype)  \
+    FLASH_ROWS(96, dtype)  \
+    FLASH_ROWS(128, dtype) \
+    FLASH_ROWS(256, dtype) \
     KERNEL(flash_join_##dtype, attention_params)
 #define GRAD_ROWS(D, dtype)                               \
     KERNEL(flash_queries_##D##_##dtype, attention_params) \
     KERNEL(flash_keys_##D##_##dtype, attention_params)
-#define GRAD_ALL(dtype)   \
-    GRAD_ROWS(32, dtype)  \
-    GRAD_ROWS(64, dtype)  \
-    GRAD_ROWS(80, dtype)  \
-    GRAD_ROWS(96, dtype)  \
-    GRAD_ROWS(128, dtype) \
+#define GRAD_ALL(dtype)                               \
+    GRAD_ROWS(32, dtype)                              \
+    GRAD_ROWS(64, dtype)                              \
+    GRAD_ROWS(80, dtype)                              \
+    GRAD_ROWS(96, dtype)                              \
+    GRAD_ROWS(128, dtype)                             \
     KERNEL(attention_delta_##dtype, attention_params) \
     KERNEL(flash_wide_finish_##dtype, attention_params)
 #define NORM_ROWS(name)                   \
@@ -112,50 +112,54 @@ struct kernel {
     KERNEL(name##_weighed1, neural_norm)  \
     KERNEL(name##_weighed2, neural_norm)  \
     KERNEL(name##_weighed4, neural_norm)
-#define GROUP_ROWS(end, dtype)                             \
-    KERNEL(group_sums##end##_##dtype, group_params)            \
-    KERNEL(group_sums_vec##end##_##dtype, group_params)        \
-    KERNEL(group_sums_warp##end##_##dtype, group_params)       \
-    KERNEL(group_sums_warp_vec##end##_##dtype, group_params)   \
-    KERNEL(group_sums_columns##end##_##dtype, group_params)    \
-    KERNEL(group_apply##end##_##dtype, group_params)           \
-    KERNEL(group_apply_vec##end##_##dtype, group_params)       \
-    KERNEL(group_apply_warp##end##_##dtype, group_params)      \
-    KERNEL(group_apply_warp_vec##end##_##dtype, group_params)  \
-    KERNEL(group_apply_columns##end##_##dtype, group_params)   \
+#define GROUP_ROWS(end, dtype)                                \
+    KERNEL(group_sums##end##_##dtype, group_params)           \
+    KERNEL(group_sums_vec##end##_##dtype, group_params)       \
+    KERNEL(group_sums_warp##end##_##dtype, group_params)      \
+    KERNEL(group_sums_warp_vec##end##_##dtype, group_params)  \
+    KERNEL(group_sums_columns##end##_##dtype, group_params)   \
+    KERNEL(group_apply##end##_##dtype, group_params)          \
+    KERNEL(group_apply_vec##end##_##dtype, group_params)      \
+    KERNEL(group_apply_warp##end##_##dtype, group_params)     \
+    KERNEL(group_apply_warp_vec##end##_##dtype, group_params) \
+    KERNEL(group_apply_columns##end##_##dtype, group_params)  \
     KERNEL(group_rows##end##_##dtype, group_params)
-#define GROUP_ALL(dtype)                        \
-    GROUP_ROWS(, dtype)                         \
-    GROUP_ROWS(_grad, dtype)                    \
+#define GROUP_ALL(dtype)                                  \
+    GROUP_ROWS(, dtype)                                   \
+    GROUP_ROWS(_grad, dtype)                              \
     KERNEL(batch_norm_whole_##dtype, batch_norm_params)   \
     KERNEL(batch_norm_parts_##dtype, batch_norm_params)   \
     KERNEL(batch_norm_columns_##dtype, batch_norm_params) \
     KERNEL(batch_norm_any_##dtype, batch_norm_params)     \
-    KERNEL(group_held_##dtype, group_params)    \
-    KERNEL(group_columns_##dtype, group_params) \
-    KERNEL(group_column_##dtype, group_params)  \
+    KERNEL(group_held_##dtype, group_params)              \
+    KERNEL(group_columns_##dtype, group_params)           \
+    KERNEL(group_column_##dtype, group_params)            \
     KERNEL(group_weights_##dtype, group_weights)
 const kernel kernels[] = {
 #define WIDE_ROWS(name)                  \
     KERNEL(name##_F16, attention_params) \
     KERNEL(name##_BF16, attention_params)
 #define FLASH_WIDE(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_##D) WIDE_ROWS(flash_wide_any_##D)
-#define FLASH_WIDE_SPLIT(D)                                        \
-    WIDE_ROWS(flash_wide_queries_##D) WIDE_ROWS(flash_wide_queries_any_##D) \
-    WIDE_ROWS(flash_wide_keys_##D) WIDE_ROWS(flash_wide_keys_any_##D)
+#define FLASH_WIDE_SPLIT(D)                                              \
+    WIDE_ROWS(flash_wide_queries_##D)                                    \
+    WIDE_ROWS(flash_wide_queries_any_##D) WIDE_ROWS(flash_wide_keys_##D) \
+        WIDE_ROWS(flash_wide_keys_any_##D)
 #define FLASH_WIDE_SHORT(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_short_##D)
 #define FLASH_WIDE_GRAD(D, STEP) WIDE_ROWS(flash_wide_grad_##D) WIDE_ROWS(flash_wide_grad_any_##D)
 #include "neural/flash_wide.def"
 #define TILED(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_##D##_F32, attention_params)
-#define TILED_QUERIES(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_queries_##D##_F32, attention_params)
+#define TILED_QUERIES(D, ROWS, OTHERS, WARPS, SPLIT) \
+    KERNEL(tiled_queries_##D##_F32, attention_params)
 #define TILED_KEYS(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_keys_##D##_F32, attention_params)
 #define TRIPLED(D, PIECES, OTHERS, WARPS, SPLIT) KERNEL(tripled_##D##_F32, attention_params)
-#define TRIPLED_QUERIES(D, PIECES, OTHERS, WARPS, SPLIT) KERNEL(tripled_queries_##D##_F32, attention_params)
-#define TRIPLED_KEYS(D, PIECES, OTHERS, WARPS, SPLIT) KERNEL(tripled_keys_##D##_F32, attention_params)
+#define TRIPLED_QUERIES(D, PIECES, OTHERS, WARPS, SPLIT) \
+    KERNEL(tripled_queries_##D##_F32, attention_params)
+#define TRIPLED_KEYS(D, PIECES, OTHERS, WARPS, SPLIT) \
+    KERNEL(tripled_keys_##D##_F32, attention_params)
 #include "neural/tiled.def"
-    KERNEL(attention_delta_F32, attention_params)
-                              GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32) GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
-                              NORM_ROWS(layer_norm_grad) NORM_ROWS(rms_norm_grad)};
+    KERNEL(attention_delta_F32, attention_params) GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32)
+        GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
+            NORM_ROWS(layer_norm_grad) NORM_ROWS(rms_norm_grad)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 } // namespace
 

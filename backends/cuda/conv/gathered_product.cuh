@@ -14,10 +14,10 @@
 enum {
     GATHER_K = CONV_GATHER_DEPTH,
     GATHER_THREADS = CONV_GATHER_THREADS,
-    GATHER_TERMS = 8,    /* that tensor cores take at once */
-    GATHER_ROWS = 8,     /* of a thread, in fours that are 32 apart */
-    GATHER_COLUMNS = 8,  /* in fours side by side */
-    GATHER_HEIGHT = 64,  /* rows and columns of a warp */
+    GATHER_TERMS = 8,   /* that tensor cores take at once */
+    GATHER_ROWS = 8,    /* of a thread, in fours that are 32 apart */
+    GATHER_COLUMNS = 8, /* in fours side by side */
+    GATHER_HEIGHT = 64, /* rows and columns of a warp */
     GATHER_SPAN = 32,
     GATHER_PIECES_M = GATHER_HEIGHT / 16, /* of tensor cores */
     GATHER_PIECES_N = GATHER_SPAN / 8

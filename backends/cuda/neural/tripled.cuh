@@ -24,11 +24,7 @@ enum { TRIPLED_DEEP = 16 };
 struct tripled_piece {
     uint32_t high[4], low[4];
 
-    __device__ __forceinline__ void split(int i, float x)
-    {
-        high[i] = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
-        low[i] = __float_as_uint(x - __uint_as_float(high[i]));
-    }
+    __device__ __forceinline__ void split(int i, float x) { mma_split_tf32(x, &high[i], &low[i]); }
     __device__ __forceinline__ void load(mma_address at)
     {
         uint32_t r[4];
