@@ -214,11 +214,6 @@ static void results(void)
                 "NDOCK_FALLBACK=error"),
         NO_NVML);
     check("attention is what its definition says", "so are its gradients");
-    /* f32 by multiply-adds, and 16 bits without warpgroups. */
-    ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1",
-                "STUB_CUDA_CAPABILITY=86", "NDOCK_FALLBACK=error"),
-        NO_NVML);
-    check("on a device of slow tensor cores too", "and its gradients");
     /* One block takes all tiles: without await_place() of flash_wide.cuh three trials fail. */
     ask(MACHINE("STUB_CUDA_COUNT=1", "STUB_CUDA_WORKS=1", "STUB_CUDA_MEMORY=1",
                 "STUB_CUDA_PROCESSORS=1", "NDOCK_FALLBACK=error"),

@@ -215,6 +215,11 @@ MMA_FN void mma_multiply_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0
         c[o] = fabs((double)near) > fabs(sum) ? nextafterf(near, 0) : near;
     }
 }
+MMA_FN void mma_split_tf32(float x, uint32_t *high, uint32_t *low)
+{
+    *high = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+    *low = __float_as_uint(x - __uint_as_float(*high));
+}
 MMA_FN void mma_begin_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
     c[0] = c[1] = c[2] = c[3] = 0;
