@@ -129,7 +129,11 @@ static void bincount_case(int i)
 {
     const nd_dtype dtype = legal_dtype(ND_OP_bincount, i);
     const int64_t m = random_below(2) ? random_below(40) : random_below(6000),
-                  most = random_below(3) ? 1 + random_below(100) : 1 + random_below(3000);
+                  wide = random_below(3) ? 1 + random_below(100) : 1 + random_below(3000),
+                  room = dtype == ND_BOOL            ? 2
+                         : nd_dtype_size(dtype) == 1 ? 128
+                                                     : 3000,
+                  most = wide < room ? wide : room; /* what the dtype holds */
     const int64_t minlength = random_below(2) ? 0 : random_below(200);
     const bool weighted = random_below(3) == 0;
     dense a = dense_new(dtype, 1, &m), w = dense_new(ND_F64, 1, &m);
