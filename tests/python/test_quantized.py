@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Quantised arrays against NumPy, and bit for bit against the PyPI package gguf where it can be imported."""
+import hashlib
+import os
+import subprocess
+import sys
+
 import ndock as nd
 from arrays import DEVICES, np
 from tap import Skip, cases, main, raises
@@ -137,6 +142,25 @@ def test_products_of_many_rows(name, device):
         assert np.all(np.abs(made - got[0]) <= unit * np.abs(got[0]) + 2e-6 * (np.abs(rounded) @ np.abs(weights.T))[0]), dtype
 
 
+def hashes():
+    """A line for each format: products of random blocks, of one row, two, and more than are computed at once."""
+    lines = []
+    for name in SMALL + LARGE:
+        rng = np.random.default_rng(11)
+        q = nd.QuantArray(nd.asarray(random_blocks(rng, 19, 1536, name), device="cpu"), name)
+        for m in (1, 2, 9):
+            x = nd.asarray(rng.standard_normal((m, 1536)).astype(np.float32), device="cpu")
+            lines.append(name + hashlib.sha256(np.asarray(nd.matmul_q(x, q)).tobytes()).hexdigest())
+    return "\n".join(lines)
+
+
+@cases("avx512", "avx2", "baseline")
+def test_same_bits_at_every_level(level):
+    run = subprocess.run([sys.executable, os.path.abspath(__file__), "--hashes"], env={**os.environ, "NDOCK_CPU_ISA": level},
+                         capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == hashes()
+
+
 def blocks_of(x, name):
     """What 32 numbers become in q4_0 (the largest one is -8 of them) and q8_0, by ggml's definition, in float32 as there."""
     parts = x.reshape(-1, 32).astype(np.float32)
@@ -242,4 +266,7 @@ def test_errors():
 
 
 if __name__ == "__main__":
-    main(globals())
+    if sys.argv[1:] == ["--hashes"]:
+        print(hashes())
+    else:
+        main(globals())
