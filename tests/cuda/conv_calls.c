@@ -343,10 +343,10 @@ static int one_trial(int which)
         status = run_on(0, &t, data);
     const double terms = kind == WEIGHT ? (double)(t.y.size / t.co) : (double)(t.w.size);
     const double summed = kind == WEIGHT ? terms : terms / (double)(kind == INPUT ? t.ci : t.co);
-    const double unit = gathered            ? 0x1p-25 * summed
-                        : t.dtype == ND_BF16  ? 0x1p-7
-                        : t.dtype == ND_F32 ? 0x1p-22 * (8 + terms)
-                                            : 0x1p-50 * (8 + terms);
+    const double unit = gathered             ? 0x1p-25 * summed
+                        : t.dtype == ND_BF16 ? 0x1p-7
+                        : t.dtype == ND_F32  ? 0x1p-22 * (8 + terms)
+                                             : 0x1p-50 * (8 + terms);
     const int good = status == ND_OK && same(f[made], other, expected, unit);
     if (!good)
         show(&t);

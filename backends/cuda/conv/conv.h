@@ -31,10 +31,10 @@ enum {
     CONV_GATHER_BLOCKS = 3
 };
 /* The shared memory of a tile, with a table of its columns' places for two taps. */
-#define CONV_GATHER_BYTES(rows, columns) \
-    ((CONV_GATHER_STAGES *                                                            \
-          (CONV_GATHER_DEPTH * ((rows) + 8) + (columns) * (CONV_GATHER_DEPTH + 4)) +  \
-      2 * (columns)) *                                                                \
+#define CONV_GATHER_BYTES(rows, columns)                                             \
+    ((CONV_GATHER_STAGES *                                                           \
+          (CONV_GATHER_DEPTH * ((rows) + 8) + (columns) * (CONV_GATHER_DEPTH + 4)) + \
+      2 * (columns)) *                                                               \
      4)
 enum { CONV_WHOLE_PIXELS = 1, CONV_WHOLE_CHANNELS = 2 };
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };

@@ -59,10 +59,12 @@ __device__ __forceinline__ void mma_multiply<__nv_bfloat16>(float (&c)[4], const
 
 /* c = a b, and c += a b, of f32 whose bits below TF32's are 0: pieces of 16x8 and 8x8. Lane l has columns l%4 of rows l/4
  * and l/4 + 8 of the left one, then columns l%4 + 4; of the right one rows l%4 and l%4 + 4 of column l/4. */
-#define MMA_TF32(c, add)                                                                        \
-    "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "   \
-    "{%8, %9}, " add ";"                                                                        \
-        : c(x[0]), c(x[1]), c(x[2]), c(x[3])                                                    \
+#define MMA_TF32(c, add)                                                                      \
+    "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, " \
+    "{%8, %9}, " add ";" : c(x[0]),                                                           \
+                           c(x[1]),                                                           \
+                           c(x[2]),                                                           \
+                           c(x[3])                                                            \
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1)
 MMA_FN void mma_begin_tf32(float (&x)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
