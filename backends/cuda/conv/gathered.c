@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Convolutions of f32 and their gradients as products of ours that gather the image's elements as they go: the
- * library's products need these written to memory first, and its engines that sum term by term reach half of what
- * multipliers do. Which calls, how many parts the weight's gradient has, and the launch. */
+ * Convolutions of f32 and their gradients as products of ours that gather the image's elements as they go, by tensor
+ * cores, three products of TF32 for one: the library's products need elements written to memory first, and its engines
+ * that sum term by term reach half of what multipliers do. Which calls, how many parts the weight's gradient has, and the
+ * launch. */
 #include "conv/plan.h"
 
 enum { FEWEST_CHANNELS = 32, ROUNDS = 3 /* of blocks for each processor */, MORE_SPLITS = 64 };

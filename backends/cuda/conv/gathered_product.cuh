@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Products of f32 by tensor cores, which multiply TF32: a number is the sum of two of TF32 (mma_split_tf32), and of the
- * product of two numbers the cores add up low*high, high*low and high*high. What is left out is below 2^-20 of the
- * product, so errors stay those of single sums: none spreads from one result to another, as transforms have it. Cores cut
- * sums off where they should round them, so they add up GATHER_TERMS terms alone, and additions that round do the rest.
+ * product of two numbers the cores add up low*high, high*low and high*high. They leave out low*low, at most 2^-22 of the
+ * product, and the last bit of each low part, at most 2^-23 each: together four units of f32. So errors are bounded sum by
+ * sum, and none spreads from one result to another as those of transforms do. Cores cut sums off where they should round
+ * them, so they add up GATHER_TERMS terms alone, and additions that round do the rest.
  *
  * A block sums a tile of rows and columns, in pieces of GATHER_K terms that arrive in shared memory while earlier ones
  * are summed. */
