@@ -88,8 +88,7 @@ static int32_t run_nonzero(const ndp_kernel *base, ndp_stream *s, const ndp_call
     set_tested(&p, call, &call->in[0]);
     /* Bytes in a line are tested as a mask is, and their places are the results. */
     int bytes = p.dense_bytes && out->stride[0] == 1;
-    int32_t status =
-        was_counted(call) ? NDP_OK : count(k, s, &p, bytes ? COUNT_BYTES : COUNT);
+    int32_t status = was_counted(call) ? NDP_OK : count(k, s, &p, bytes ? COUNT_BYTES : COUNT);
     if (status != NDP_OK || p.parts == 0 || p.capacity == 0)
         return status;
     p.out = cuda_ptr(out);

@@ -90,7 +90,7 @@ typedef struct {
     int how;
     uint64_t results; /* elements of the result */
     uint32_t blocks;
-    int64_t fold;  /* several lines of short rows that are seen as one of a longer row; else 1 */
+    int64_t fold;   /* several lines of short rows that are seen as one of a longer row; else 1 */
     int64_t states; /* of a result that a chunk leaves */
 } reduce_plan;
 

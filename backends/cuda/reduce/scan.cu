@@ -228,12 +228,12 @@ template <class OP> LINE_FN void scan_col(const scan_params &p)
         scan_strip<__VA_ARGS__>(p);                                     \
     }
 /* Tiles have room in shared memory for five blocks; states of more than 8 bytes need the registers. */
-#define SCAN_PASS(name, ...)                                                                        \
-    extern "C" __global__ void __launch_bounds__(SCAN_THREADS,                                      \
+#define SCAN_PASS(name, ...)                                                                      \
+    extern "C" __global__ void __launch_bounds__(SCAN_THREADS,                                    \
                                                  sizeof(typename __VA_ARGS__::state) > 8 ? 3 : 5) \
-        name##_pass(const __grid_constant__ scan_params p)                                          \
-    {                                                                                               \
-        scan_pass<__VA_ARGS__>(p);                                                                  \
+        name##_pass(const __grid_constant__ scan_params p)                                        \
+    {                                                                                             \
+        scan_pass<__VA_ARGS__>(p);                                                                \
     }
 /* Products have no vectors: their arithmetic outweighs the loads. */
 #define SCAN(dtype, SUM, PROD)           \

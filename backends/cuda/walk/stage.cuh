@@ -21,7 +21,8 @@ template <class V> static __device__ __forceinline__ void stage_copy(V *to, cons
 template <class V> static __device__ __forceinline__ void stage_copy_any(V *to, const V *from)
 {
 #if __CUDA_ARCH__ >= 800
-    static_assert(sizeof(V) == 4 || sizeof(V) == 8 || sizeof(V) == 16, "what the instruction copies");
+    static_assert(sizeof(V) == 4 || sizeof(V) == 8 || sizeof(V) == 16,
+                  "what the instruction copies");
     if constexpr (sizeof(V) == 16)
         stage_copy(to, from);
     else
