@@ -24,11 +24,11 @@ enum {
  * how many pieces are under way, blocks of a processor, and how results are written. */
 enum {
     CONV_GATHER_ROWS = 64,
-    CONV_GATHER_SUMS = 128 * 64,
+    CONV_GATHER_SUMS = 128 * 96,
     CONV_GATHER_DEPTH = 16,
     CONV_GATHER_THREADS = 128,
     CONV_GATHER_STAGES = 3,
-    CONV_GATHER_BLOCKS = 3
+    CONV_GATHER_BLOCKS = 2
 };
 /* The shared memory of a tile, with a table of its columns' places for two taps. */
 #define CONV_GATHER_BYTES(rows, columns)                                             \

@@ -15,11 +15,11 @@
 enum {
     GATHER_K = CONV_GATHER_DEPTH,
     GATHER_THREADS = CONV_GATHER_THREADS,
-    GATHER_TERMS = 8,   /* that tensor cores take at once */
-    GATHER_ROWS = 8,    /* of a thread, in fours that are 32 apart */
-    GATHER_COLUMNS = 8, /* in fours side by side */
-    GATHER_HEIGHT = 64, /* rows and columns of a warp */
-    GATHER_SPAN = 32,
+    GATHER_TERMS = 8,    /* that tensor cores take at once */
+    GATHER_ROWS = 8,     /* of a thread, in fours that are 32 apart */
+    GATHER_COLUMNS = 12, /* likewise; two fours lie side by side */
+    GATHER_HEIGHT = 64,  /* rows and columns of a warp */
+    GATHER_SPAN = 48,
     GATHER_PIECES_M = GATHER_HEIGHT / 16, /* of tensor cores */
     GATHER_PIECES_N = GATHER_SPAN / 8
 };
@@ -52,13 +52,15 @@ template <class P> WINDOW_FN int32_t gather_row(int four)
 template <class P> WINDOW_FN int32_t gather_column(int four)
 {
     const int32_t lane = (int32_t)threadIdx.x % 32, warp = (int32_t)threadIdx.x / 32;
-    return warp % P::ACROSS * GATHER_SPAN + lane % 4 * 8 + four * 4;
+    return warp % P::ACROSS * GATHER_SPAN +
+           (four == 2 ? 32 + lane % 4 * 4 : lane % 4 * 8 + four * 4);
 }
 
 /* Columns have such lines that eight of one piece of tensor cores follow each other: the column of a line. */
 WINDOW_FN int32_t gather_column_of(int32_t line)
 {
-    return line / GATHER_SPAN * GATHER_SPAN + line % 8 * 4 + line / 8 % 4;
+    const int32_t span = line / GATHER_SPAN * GATHER_SPAN, at = line - span, j = at % 8;
+    return span + (at < 32 ? j * 4 + at / 8 : 32 + j * 2 + at / 8 - 4);
 }
 
 /* What a thread has of GATHER_TERMS terms: of its rows and columns terms lane % 4 and that + 4. */
@@ -90,11 +92,12 @@ template <class P> struct gather_operands {
         right += warp % P::ACROSS * GATHER_SPAN;
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            float x[4];
+            float x[4], y[2];
             neural_load<float, 4>(right + h * 4 * P::RIGHT + lane / 4 * 4, 0, x);
+            neural_load<float, 2>(right + h * 4 * P::RIGHT + 32 + lane / 4 * 2, 0, y);
 #pragma unroll
             for (int j = 0; j < GATHER_PIECES_N; j++)
-                b[h][j] = x[j];
+                b[h][j] = j < 4 ? x[j % 4] : y[j % 2];
         }
     }
     WINDOW_MEMBER void load_lines(const float *right)
@@ -145,8 +148,10 @@ template <class P> struct gather_operands {
 #pragma unroll
         for (int i = 0; i < PAIRS; i++)
 #pragma unroll
-            for (int o = 0; o < 4; o++)
-                sum[i / 2 * 2 + o / 2][j + i % 2 + o % 2 * 4] += x[i][o];
+            for (int o = 0; o < 4; o++) {
+                const int piece = j + i % 2, apart = piece < 4 ? 4 : 2;
+                sum[i / 2 * 2 + o / 2][piece + (piece < 4 ? 0 : 4) + o % 2 * apart] += x[i][o];
+            }
     }
 };
 

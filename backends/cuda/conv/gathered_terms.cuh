@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The gradient for the weight of f32 by products that gather: terms are pixels of the grid, columns taps of channels
- * of the image, of which a tile has one or two runs of one tap each. */
+ * of the image, of which a tile has three runs of one tap each. */
 #ifndef NDOCK_CUDA_CONV_GATHERED_TERMS_CUH
 #define NDOCK_CUDA_CONV_GATHERED_TERMS_CUH
 #include "conv/gathered.cuh"
@@ -13,7 +13,7 @@ WINDOW_FN int64_t gather_grid(const cuda_convolving &p, const gather_pixel &at)
 
 /* Tap and first channel of a tile's runs. */
 template <class P> struct gather_runs {
-    enum { RUN = CONV_GATHER_ROWS, RUNS = P::N / RUN };
+    enum { RUNS = 3, RUN = P::N / RUNS };
     int32_t tap[RUNS], channel[RUNS];
 
     WINDOW_MEMBER gather_runs(const cuda_convolving &p, int32_t n0)
