@@ -55,7 +55,7 @@ template <class P, void (*KERNEL)(const P)> void run(const void *params)
     }
 #define SELECT(name)                      \
     {                                     \
-        #name, run<select_params, name>   \
+#name, run < select_params, name> \
     }
 const struct {
     const char *name;
@@ -94,6 +94,15 @@ extern "C" __attribute__((visibility("default"))) int stub_select_idle(const cha
     return idle;
 }
 
+/* How many launches counted what is to be selected. */
+extern "C" __attribute__((visibility("default"))) int stub_select_counts(void)
+{
+    int n = 0;
+    for (int i = 0; i < COUNT; i++)
+        n += strncmp(kernels[i].name, "select_count", 12) == 0 ? runs[i] : 0;
+    return n;
+}
+
 /* The number of the kernel of that name, from 0; -1: there is none. */
 extern "C" int stub_select_kernel(const char *name)
 {
@@ -104,7 +113,7 @@ extern "C" int stub_select_kernel(const char *name)
 }
 
 extern "C" int stub_select_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
-                                unsigned threads, unsigned)
+                                  unsigned threads, unsigned)
 {
     runs[i]++;
     return emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);

@@ -34,6 +34,22 @@ def test_running_sums_of_neighbouring_lines(device, dtype):
         assert got.tobytes() == again.tobytes()
 
 
+# Sums of few columns are those of longer lines, several rows of which are one: widths that repeat in them, and others.
+@cases(*((device, dtype) for device in DEVICES for dtype in ("float32", "float64", "int32", "complex64")))
+def test_reductions_of_few_columns(device, dtype):
+    rng = np.random.default_rng(4)
+    for width in (1, 2, 3, 4, 5, 8, 12, 16, 17, 31):
+        for rows in (70001, 1 << 16):
+            a = rng.integers(-8, 9, (rows, width)).astype(dtype)
+            x = nd.asarray(a, device=device)
+            wide = {"complex64": np.complex128, "int32": np.int64}.get(dtype, np.float64)
+            assert (np.asarray(nd.asarray(nd.sum(x, axis=0), device="cpu")) == a.sum(0, dtype=wide)).all(), (width, rows)
+            if dtype == "complex64":
+                continue
+            assert (np.asarray(nd.asarray(nd.max(x, axis=0), device="cpu")) == a.max(0)).all(), (width, rows)
+            assert (np.asarray(nd.asarray(nd.argmax(x, axis=0), device="cpu")) == a.argmax(0)).all(), (width, rows)
+
+
 # Many tiles and groups of them, a last one that is not full, several lines at once: who waits for whom, and the same bits each time.
 @cases(*((device, dtype) for device in DEVICES for dtype in ("float32", "float64", "float16", "int32", "uint8", "complex64")))
 def test_running_sums_of_long_lines(device, dtype):

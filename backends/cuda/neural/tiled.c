@@ -7,47 +7,31 @@
 enum { WIDTH_64, WIDTH_128, WIDTH_256, WIDTHS };
 /* What kernels do, in the order of their functions: of a call, or of its gradients. */
 enum { FORWARD, QUERIES, KEYS, KINDS };
+enum { MULTIPLY_ADDS, TENSOR_CORES, WAYS };
 
 typedef struct {
-    int rows, others,
-        warps;   /* rows of a block, the other side's of a step; of 0 rows: there is no kernel */
+    int rows, others; /* of a block, the other side's of a step; of 0 rows: there is no kernel */
+    int warps;
     int weights; /* floats of them in shared memory */
 } tile_shape;
 static const int widths[WIDTHS] = {64, 128, 256};
-#define BY_MULTIPLY_ADDS(columns, rows, others, warps, split)                   \
-    [WIDTH_##columns] = {4 * (rows) * ((warps) / (split)), 8 * (others), warps, \
-                         4 * (rows) * ((warps) / (split)) * (8 * (others) + 8)},
-#define BY_TENSOR_CORES(columns, pieces, others, warps, split)               \
-    [WIDTH_##columns] = {16 * (pieces) * ((warps) / (split)), others, warps, \
-                         (split) > 1 ? 16 * (pieces) * ((warps) / (split)) * ((others) + 4) : 0},
-static const tile_shape shapes[KINDS][WIDTHS] = {[FORWARD] =
-                                                     {
-#define TILED BY_MULTIPLY_ADDS
+#define BY_MULTIPLY_ADDS(kind, columns, rows, others, warps, split) \
+    [MULTIPLY_ADDS][kind][WIDTH_##columns] = {                      \
+        4 * (rows) * ((warps) / (split)), 8 * (others), warps,      \
+        4 * (rows) * ((warps) / (split)) * (8 * (others) + 8)},
+#define BY_TENSOR_CORES(kind, columns, pieces, others, warps, split) \
+    [TENSOR_CORES][kind][WIDTH_##columns] = {                        \
+        16 * (pieces) * ((warps) / (split)), others, warps,          \
+        (split) > 1 ? 16 * (pieces) * ((warps) / (split)) * ((others) + 4) : 0},
+static const tile_shape shapes[WAYS][KINDS][WIDTHS] = {
+#define TILED(...) BY_MULTIPLY_ADDS(FORWARD, __VA_ARGS__)
+#define TILED_QUERIES(...) BY_MULTIPLY_ADDS(QUERIES, __VA_ARGS__)
+#define TILED_KEYS(...) BY_MULTIPLY_ADDS(KEYS, __VA_ARGS__)
+#define TRIPLED(...) BY_TENSOR_CORES(FORWARD, __VA_ARGS__)
+#define TRIPLED_QUERIES(...) BY_TENSOR_CORES(QUERIES, __VA_ARGS__)
+#define TRIPLED_KEYS(...) BY_TENSOR_CORES(KEYS, __VA_ARGS__)
 #include "neural/tiled.def"
-                                                     },
-                                                 [QUERIES] =
-                                                     {
-#define TILED_QUERIES BY_MULTIPLY_ADDS
-#include "neural/tiled.def"
-                                                     },
-                                                 [KEYS] = {
-#define TILED_KEYS BY_MULTIPLY_ADDS
-#include "neural/tiled.def"
-                                                 }};
-static const tile_shape triples[KINDS][WIDTHS] = {[FORWARD] =
-                                                      {
-#define TRIPLED BY_TENSOR_CORES
-#include "neural/tiled.def"
-                                                      },
-                                                  [QUERIES] =
-                                                      {
-#define TRIPLED_QUERIES BY_TENSOR_CORES
-#include "neural/tiled.def"
-                                                      },
-                                                  [KEYS] = {
-#define TRIPLED_KEYS BY_TENSOR_CORES
-#include "neural/tiled.def"
-                                                  }};
+};
 static const char *const names[KINDS] = {"", "queries_", "keys_"};
 
 static int place_of(int kind, int width)
@@ -60,12 +44,12 @@ static int place_of(int kind, int width)
 static int is_tripled(const ndp_dev *dev, int kind, int width)
 {
     return (dev->capability == 80 || dev->capability == 90 || dev->capability == 100) &&
-           triples[kind][width].rows > 0;
+           shapes[TENSOR_CORES][kind][width].rows > 0;
 }
 
 static const tile_shape *shape_of(const ndp_dev *dev, int kind, int width)
 {
-    return &(is_tripled(dev, kind, width) ? triples : shapes)[kind][width];
+    return &shapes[is_tripled(dev, kind, width) ? TENSOR_CORES : MULTIPLY_ADDS][kind][width];
 }
 
 /* Own rows, one operand of them or two, a step of two of the other side's with what sums there are of it, weights,

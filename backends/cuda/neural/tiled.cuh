@@ -206,14 +206,6 @@ template <int D, int TM, int TN, int WARPS, int SPLITS = 1> struct tiled : tiled
                 f(mine[i * 4 * WEIGHT_PITCH + 8 * k], row_of(i), other_of(k));
         take(s, weights);
     }
-    __device__ __forceinline__ static void clear(sums &y)
-    {
-#pragma unroll
-        for (int i = 0; i < TM; i++)
-#pragma unroll
-            for (int e = 0; e < SUMS; e++)
-                y[i][e] = 0;
-    }
     /* A row of a result, multiplied. */
     __device__ __forceinline__ void write(float *to, int64_t step, int64_t columns,
                                           const float (&y)[SUMS], float by) const

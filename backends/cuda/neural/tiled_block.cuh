@@ -71,6 +71,34 @@ template <int D, int WARPS> struct tiled_block {
         else
             score += ((const float *)p.mask.at)[at];
     }
+    /* What threads do to each of their products or sums. */
+    template <int R, int C> __device__ __forceinline__ static void clear(float (&y)[R][C])
+    {
+        each(y, [](float &x) { x = 0; });
+    }
+    template <int R, int C>
+    __device__ __forceinline__ static void multiply_by(float (&y)[R][C], float by)
+    {
+        each(y, [&](float &x) { x *= by; });
+    }
+    template <int R, int C, class F>
+    __device__ __forceinline__ static void each(float (&y)[R][C], const F &f)
+    {
+#pragma unroll
+        for (int i = 0; i < R; i++)
+#pragma unroll
+            for (int k = 0; k < C; k++)
+                f(y[i][k]);
+    }
+    template <int R, int C>
+    __device__ __forceinline__ static void copy(float (&to)[R][C], const float (&from)[R][C])
+    {
+#pragma unroll
+        for (int i = 0; i < R; i++)
+#pragma unroll
+            for (int k = 0; k < C; k++)
+                to[i][k] = from[i][k];
+    }
     /* Four columns of a row of a result. */
     __device__ __forceinline__ static void write_four(float *to, int64_t step, int column,
                                                       int64_t columns, bool whole, const float *y,

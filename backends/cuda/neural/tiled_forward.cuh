@@ -59,11 +59,7 @@ template <class T> struct tiled_forward : T {
     /* Scores of keys j and on, from products. */
     __device__ __forceinline__ void finish(products &s, int j)
     {
-#pragma unroll
-        for (int i = 0; i < HELD; i++)
-#pragma unroll
-            for (int k = 0; k < OWNED; k++)
-                s[i][k] *= (float)p.scale;
+        base::multiply_by(s, (float)p.scale);
         if (p.mask_kind)
             base::edit(s, weights, [&](float &score, int row, int other) {
                 base::mask(score, b, h, first + row, j + other);

@@ -147,11 +147,7 @@ template <class T, bool KEYS> struct tiled_grad : T {
     /* Weights from products, where add() finds them, too. */
     __device__ __forceinline__ void weigh(products &s, int head, int from) const
     {
-#pragma unroll
-        for (int i = 0; i < HELD; i++)
-#pragma unroll
-            for (int k = 0; k < OWNED; k++)
-                s[i][k] *= (float)p.scale;
+        base::multiply_by(s, (float)p.scale);
         if (p.mask_kind)
             base::edit(s, weights, [&](float &score, int row, int other) {
                 base::mask(score, b, head, KEYS ? from + other : first + row,

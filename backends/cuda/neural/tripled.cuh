@@ -169,11 +169,7 @@ template <int D, int M, int N, int WARPS, int SPLITS = 1> struct tripled : tiled
                           theirs = mma_address_of(
                               others + (part * (N / SPLIT) + lane / 16 * 8 + lane % 8) * PITCH +
                               lane / 8 % 2 * 4);
-#pragma unroll
-        for (int i = 0; i < HELD; i++)
-#pragma unroll
-            for (int k = 0; k < OWNED; k++)
-                s[i][k] = 0;
+        block::clear(s);
         if (rough) {
             multiply_slowly(s, rows, others);
             return;
@@ -352,30 +348,14 @@ template <int D, int M, int N, int WARPS, int SPLITS = 1> struct tripled : tiled
     /* f(x, row, other) for products, where it is rare: in a loop that needs no registers of theirs. */
     template <class F> __device__ __forceinline__ void edit(products &s, float *, const F &f) const
     {
-        float copy[HELD][OWNED];
-#pragma unroll
-        for (int i = 0; i < HELD; i++)
-#pragma unroll
-            for (int k = 0; k < OWNED; k++)
-                copy[i][k] = s[i][k];
+        products copy;
+        block::copy(copy, s);
 #pragma unroll 1
         for (int i = 0; i < HELD; i++)
 #pragma unroll 1
             for (int k = 0; k < OWNED; k++)
                 f(copy[i][k], row_of(i), other_of(k));
-#pragma unroll
-        for (int i = 0; i < HELD; i++)
-#pragma unroll
-            for (int k = 0; k < OWNED; k++)
-                s[i][k] = copy[i][k];
-    }
-    __device__ __forceinline__ static void clear(sums &y)
-    {
-#pragma unroll
-        for (int i = 0; i < HELD; i++)
-#pragma unroll
-            for (int e = 0; e < SUMS; e++)
-                y[i][e] = 0;
+        block::copy(s, copy);
     }
     /* A row of a result, multiplied. */
     __device__ __forceinline__ void write(float *to, int64_t step, int64_t columns,

@@ -25,10 +25,10 @@ static const body *find_body(const char *of, const char *name)
     static const body bodies[] = {
 #include "program/bodies.h"
     };
-    char whole[64];
-    snprintf(whole, sizeof whole, "%s_%s", of, name);
+    const size_t n = strlen(of);
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
-        if (strcmp(bodies[i].name, whole) == 0)
+        if (strncmp(bodies[i].name, of, n) == 0 && bodies[i].name[n] == '_' &&
+            strcmp(bodies[i].name + n + 1, name) == 0)
             return &bodies[i];
     return NULL;
 }

@@ -17,14 +17,7 @@ template <class OP> LINE_FN void scan_warp(typename OP::state *x, typename OP::s
     }
     S front = state_shuffle_up(s, 1);
     *x = lane ? front : OP::zero();
-    union {
-        S state;
-        uint32_t word[sizeof(S) / 4];
-    } last = {s};
-#pragma unroll
-    for (int i = 0; i < (int)(sizeof(S) / 4); i++)
-        last.word[i] = __shfl_sync(0xffffffffu, last.word[i], 31);
-    *sum = last.state;
+    *sum = state_shuffle(s, 31);
 }
 
 #endif
