@@ -339,6 +339,7 @@ static const struct {
      0,
      {{NDP_OP_mean, 0, -1}, {NDP_OP_subtract, 0, 1}, {NDP_OP_multiply, 2, 2}, {NDP_OP_mean, 3, -1}},
      4},
+    {"roots", 1, 0, NDP_PROGRAM_ROWS | 2u << 8, 0, {{NDP_OP_max, 0, -1}, {NDP_OP_sqrt, 1, -1}}, 2},
     /* a row by its value, and its largest element, which makes it a program of rows */
     {"quotients",
      2,

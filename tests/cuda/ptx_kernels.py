@@ -112,12 +112,13 @@ def row_kernel(program, dtype, name, rows, count, lanes, threads):
 
 
 def quotients(program, dtype):
-    """Those that the few steps do not serve, too: the quotient of doubles, rounded; one that is no number, the NaN of f32."""
+    """Subnormal ones and those that the few steps do not serve, too: the quotient of doubles, rounded; one that is no number, the NaN of f32."""
     size, count = 4 if dtype == "float32" else 2, 64
     numbers = np.array([0.0, -0.0, 1.0, -3.0, 5.0, 1e-30, 3e38, 1e-40, float("inf"), float("-inf"), float("nan"), 7.5] + [0.0] * 52)
     numbers[12:] = rng.standard_normal(52)
+    numbers[32:] *= 2.0 ** -rng.integers(100, 134, 32)  # quotients that are subnormal
     text = kernel(program, "quotients", dtype)
-    for by in (0.7, -3.0, 1e-30, 1e30, 0.0, -0.0, float("inf"), float("nan"), 3e-40):
+    for by in (0.7, -3.0, 192.0, 1e-30, 1e30, 0.0, -0.0, float("inf"), float("nan"), 3e-40):
         row = numbers.copy()
         row[0] = by
         x = pack(row, dtype)
@@ -133,6 +134,19 @@ def quotients(program, dtype):
         assert bytes(memory[out: out + count * size]) == want, (by, values, unpack(memory[out: out + count * size], dtype))
 
 
+def roots(program, dtype):
+    """Of rows' largest elements, each alone in its row: the bits of a root of doubles, rounded."""
+    size, count = 4 if dtype == "float32" else 2, 64
+    numbers = [0.0, -0.0, 1.0, 2.0, -3.0, 1e-30, 3e38, 1e-40, float("inf"), float("-inf"), float("nan"), 65504.0, *rng.uniform(0, 9, 20)]
+    x = b"".join(pack([v] * count, dtype) for v in numbers)
+    memory, out = bytearray(1 << 15), 1 << 14
+    memory[256: 256 + len(x)] = x
+    given, slots = row_parameters(len(numbers), count, 8, 128, size, (256, out), (count, 1), b"")
+    launch(kernel(program, "roots", dtype), given, memory, -(-len(numbers) // slots), 128)
+    want = pack(np.sqrt(unpack(pack(numbers, dtype), dtype)).astype("float32"), dtype)
+    assert bytes(memory[out: out + len(numbers) * size]) == want, (numbers, unpack(memory[out: out + len(numbers) * size], dtype))
+
+
 def main(program):
     cases = [(f"{name} of {dtype}, {rows} rows of {count}, {lanes} lanes", row_kernel, (program, dtype, name, rows, count, lanes, threads))
              for dtype in KINDS for name in ("softmax", "layer", "variance") for rows, count, lanes, threads in ((5, 64, 8, 128), (3, 256, 32, 128))]
@@ -141,6 +155,7 @@ def main(program):
               for dtype in KINDS for n, skip in ((1024, 0), (1021, 0), (203, 1))]
     cases += [(f"strided operands of {dtype}", strided, (program, dtype)) for dtype in KINDS]
     cases += [(f"quotients by a row's value, {dtype}", quotients, (program, dtype)) for dtype in KINDS]
+    cases += [(f"roots of rows' values, {dtype}", roots, (program, dtype)) for dtype in KINDS]
     failed = 0
     for i, (what, function, arguments) in enumerate(cases, 1):
         try:

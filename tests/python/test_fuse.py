@@ -104,6 +104,16 @@ def test_quotients_by_one_value_of_a_row(device, dtype):
     same(lambda x, row: (x / row, nd.max(x, axis=-1)), x, row)
 
 
+@cases(*[(device, dtype) for device in DEVICES for dtype in ("float32", "bfloat16", "float16")])
+def test_roots_of_values_of_rows(device, dtype):
+    """Of any numbers there are."""
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e-39, 3.4e38, 65504.0], dtype="float32")
+    numbers = np.concatenate([special, rng.integers(0, 2**32, 4086, dtype=np.uint32).view(np.float32)])
+    numbers[::2] = np.abs(numbers[::2])
+    x = nd.asarray(np.repeat(numbers.reshape(4096, 1), 64, axis=1)).to_device(device).astype(dtype)
+    same(lambda x: nd.sqrt(nd.max(x, axis=-1)), x)
+
+
 @cases(*[(device, dtype) for device in DEVICES for dtype in ("float32", "float64")])
 def test_results_that_meet(device, dtype):
     """Chains of both operands, of one that has such a pair itself, and more than there is room for; few elements, and many."""

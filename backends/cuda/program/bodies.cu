@@ -217,10 +217,6 @@ static __device__ __forceinline__ typename OP::state add_item(typename OP::state
     {                                                                                          \
         return to_word(rows_divisor_of(of_word<T>(x)).b);                                      \
     }                                                                                          \
-    WORD dtype##_divisor_least(uint32_t x)                                                     \
-    {                                                                                          \
-        return to_word(rows_divisor_of(of_word<T>(x)).least);                                  \
-    }                                                                                          \
     WORD dtype##_divisor_zero(uint32_t x)                                                      \
     {                                                                                          \
         return (uint32_t)rows_divisor_of(of_word<T>(x)).zero;                                  \
@@ -229,10 +225,6 @@ static __device__ __forceinline__ typename OP::state add_item(typename OP::state
     {                                                                                          \
         return quick_of(T(), w, {__uint_as_float(b), __uint_as_float(y), 0, 0});               \
     }                                                                                          \
-    WORD dtype##_fits(uint32_t w, uint32_t least, uint32_t zero)                               \
-    {                                                                                          \
-        return fits_of(T(), w, {1, 1, __uint_as_float(least), (int32_t)zero});                 \
-    }                                                                                          \
     extern "C" __device__ double dtype##_divisor_inverse(uint32_t x)                           \
     {                                                                                          \
         return inverse_of(cuda_widen(of_word<T>(x)));                                          \
@@ -240,6 +232,16 @@ static __device__ __forceinline__ typename OP::state add_item(typename OP::state
     WORD dtype##_exact(uint32_t w, uint32_t b, double inverse)                                 \
     {                                                                                          \
         return exact_of(T(), w, __uint_as_float(b), inverse);                                  \
+    }
+/* What an element is to be, for the few steps to serve it; of bf16 that is asked of the divisor alone. */
+#define QUOTIENTS_FIT(dtype, T)                                                \
+    WORD dtype##_divisor_least(uint32_t x)                                     \
+    {                                                                          \
+        return to_word(rows_divisor_of(of_word<T>(x)).least);                  \
+    }                                                                          \
+    WORD dtype##_fits(uint32_t w, uint32_t least, uint32_t zero)               \
+    {                                                                          \
+        return fits_of(T(), w, {1, 1, __uint_as_float(least), (int32_t)zero}); \
     }
 /* Which elements of a word the few steps of rows.cuh serve, and their quotients by these. */
 template <class T>
@@ -269,11 +271,13 @@ static __device__ __forceinline__ uint32_t fits_of(float, uint32_t w, const rows
     return rows_quotient_fits<float>(__uint_as_float(w), d, &r);
 }
 /* Quotients of any floats, in double, without branches and calls, for which an assembler takes long.
- * What a quotient in double lacks is exact, so the next step has it to 2^-53 of it and, where it is
- * of few bits, exactly; a quotient of floats is no nearer than 2^-49 of it to what lies between two
+ * Of halves the product is rounded to the float that the quotient is rounded to, or to the same half:
+ * that of numbers of 11 bits is more than 2^-37 of it away from what lies between two floats. Of
+ * floats what a quotient in double lacks is exact, so the next step has it to 2^-53 of it and, where it
+ * is of few bits, exactly; a quotient of floats is no nearer than 2^-49 of it to what lies between two
  * floats, or is that. Where there is nothing to correct, of 0, infinity and NaN, the product is the
  * quotient. A double that is not a number does not become the one NaN that arithmetic of f32 makes,
- * which a quotient of floats is: it is put in its place. */
+ * which a quotient of floats is: it is put in its place; conversions to halves do that themselves. */
 static __device__ __forceinline__ double inverse_of(float b)
 {
     double y;
@@ -282,22 +286,52 @@ static __device__ __forceinline__ double inverse_of(float b)
     const double twice = __fma_rn(__fma_rn(-(double)b, once, 1.0), once, once);
     return rest == rest ? twice : y;
 }
-static __device__ __forceinline__ float exact(float a, double b, double y)
+static __device__ __forceinline__ uint32_t the_nan(uint32_t f32)
 {
-    const double q = (double)a * y, rest = __fma_rn(-b, q, (double)a);
-    const float r = (float)(fabs(rest) > 0 ? __fma_rn(rest, y, q) : q);
-    const uint32_t bits = __float_as_uint(r);
-    return __uint_as_float((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits);
+    return (f32 & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : f32;
 }
 template <class T>
-static __device__ __forceinline__ uint32_t exact_of(T, uint32_t w, double b, double y)
+static __device__ __forceinline__ uint32_t exact_of(T, uint32_t w, double, double y)
 {
-    return pair<T>::of(exact(pair<T>::hi(w), b, y), exact(pair<T>::lo(w), b, y));
+    return pair<T>::of((float)((double)pair<T>::hi(w) * y), (float)((double)pair<T>::lo(w) * y));
 }
 static __device__ __forceinline__ uint32_t exact_of(float, uint32_t w, double b, double y)
 {
-    return to_word(exact(__uint_as_float(w), b, y));
+    const double a = (double)__uint_as_float(w), q = a * y, rest = __fma_rn(-b, q, a);
+    return the_nan(to_word((float)(fabs(rest) > 0 ? __fma_rn(rest, y, q) : q)));
 }
 REDUCTIONS(f32, float, 0xff800000u, 0x7f800000u)
 REDUCTIONS(f16, __half, 0xfc00fc00u, 0x7c007c00u)
 REDUCTIONS(bf16, __nv_bfloat16, 0xff80ff80u, 0x7f807f80u)
+QUOTIENTS_FIT(f32, float)
+QUOTIENTS_FIT(f16, __half)
+
+/* ---- one value for each row: of halves both of a word are that ---- */
+/* The square root in double, which has none that is no call: two steps have it to 2^-52 of it, and that
+ * of a float is no nearer than 2^-51 of it to what lies between two floats. Of 0, infinity and NaN the
+ * steps make NaN, where the root is the number itself. */
+template <class T> static __device__ __forceinline__ float row_root(T of)
+{
+    const double x = (double)cuda_widen(of);
+    double y;
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    y = __fma_rn(0.5 * y, __fma_rn(-x * y, y, 1.0), y);
+    const double q = x * y, root = __fma_rn(__fma_rn(-q, q, x), 0.5 * y, q);
+    return (float)(root == root || x < 0 ? root : x);
+}
+static __device__ __forceinline__ uint32_t row_word(float, float r)
+{
+    return the_nan(to_word(r));
+}
+template <class T> static __device__ __forceinline__ uint32_t row_word(T, float r)
+{
+    return to_word(cuda_narrow<T>(r));
+}
+#define ROW_VALUES(dtype, T)                           \
+    WORD dtype##_row_sqrt(uint32_t w)                  \
+    {                                                  \
+        return row_word(T(), row_root(of_word<T>(w))); \
+    }
+ROW_VALUES(f32, float)
+ROW_VALUES(f16, __half)
+ROW_VALUES(bf16, __nv_bfloat16)

@@ -19,13 +19,20 @@ static void add_vector(const cuda_ptx_row_kernel *m, int32_t v)
     cuda_text_add(m->t, "{%%w%d_0, %%w%d_1, %%w%d_2, %%w%d_3}", (int)v, (int)v, (int)v, (int)v);
 }
 
+/* Of bf16 the few steps serve whatever is divided by what they serve at all. */
+static int is_by_divisor(const cuda_ptx_row_kernel *m)
+{
+    return m->x->dtype == NDP_BF16;
+}
+
 /* n: what divides, in four parts; m: its inverse in double. */
 static void add_divisor(const cuda_ptx_row_kernel *m, int32_t v)
 {
-    static const char *const part[] = {"divisor_b", "divisor_y", "divisor_least", "divisor_zero"};
+    static const char *const part[] = {"divisor_b", "divisor_y", "divisor_zero", "divisor_least"};
+    const int parts = is_by_divisor(m) ? 3 : 4;
     char to[CUDA_PTX_NAME], from[CUDA_PTX_NAME];
     cuda_ptx_row_name(m, cuda_walk_instruction(&m->w, v)->arg[1], 0, from);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < parts; i++) {
         snprintf(to, sizeof to, "%%n%d_%d", (int)v, i);
         cuda_ptx_body(m->x, cuda_ptx_find(m->x, part[i]), to, (const char *const[]){from});
     }
@@ -40,27 +47,41 @@ static void add_divisors(const cuda_ptx_row_kernel *m, int32_t walk)
             add_divisor(m, v);
 }
 
+/* u: not 0 where the few steps serve every element of the item. */
+static void add_fits(const cuda_ptx_row_kernel *m, int32_t v, char from[][CUDA_PTX_NAME])
+{
+    char zero[CUDA_PTX_NAME], least[CUDA_PTX_NAME];
+    snprintf(zero, sizeof zero, "%%n%d_2", (int)v);
+    snprintf(least, sizeof least, "%%n%d_3", (int)v);
+    if (is_by_divisor(m)) {
+        cuda_text_add(m->t, "setp.eq.s32 %%p, %s, 0;\nselp.b32 %%u, 1, 0, %%p;\n", zero);
+        return;
+    }
+    for (int j = 0; j < CUDA_PTX_WORDS; j++) {
+        cuda_ptx_body(m->x, cuda_ptx_find(m->x, "fits"), j ? "%t" : "%u",
+                      (const char *const[]){from[j], least, zero});
+        cuda_text_add(m->t, j ? "and.b32 %%u, %%u, %%t;\n" : "");
+    }
+}
+
 /* By few steps; where these do not serve every element of the item, all are divided in double. */
 static void add_quotients(const cuda_ptx_row_kernel *m, int32_t walk, int32_t v)
 {
-    const void *quick = cuda_ptx_find(m->x, "quick"), *fits = cuda_ptx_find(m->x, "fits");
-    const void *exact = cuda_ptx_find(m->x, "exact");
+    const void *quick = cuda_ptx_find(m->x, "quick"), *exact = cuda_ptx_find(m->x, "exact");
     char to[CUDA_PTX_WORDS][CUDA_PTX_NAME], from[CUDA_PTX_WORDS][CUDA_PTX_NAME];
-    char part[4][CUDA_PTX_NAME], inverse[CUDA_PTX_NAME];
+    char b[CUDA_PTX_NAME], y[CUDA_PTX_NAME], inverse[CUDA_PTX_NAME];
+    snprintf(b, sizeof b, "%%n%d_0", (int)v);
+    snprintf(y, sizeof y, "%%n%d_1", (int)v);
     snprintf(inverse, sizeof inverse, "%%m%d", (int)v);
-    for (int i = 0; i < 4; i++)
-        snprintf(part[i], sizeof part[i], "%%n%d_%d", (int)v, i);
     for (int j = 0; j < CUDA_PTX_WORDS; j++) {
         cuda_ptx_row_name(m, v, j, to[j]);
         cuda_ptx_row_name(m, cuda_walk_instruction(&m->w, v)->arg[0], j, from[j]);
-        cuda_ptx_body(m->x, quick, to[j], (const char *const[]){from[j], part[0], part[1]});
-        cuda_ptx_body(m->x, fits, j ? "%t" : "%u",
-                      (const char *const[]){from[j], part[2], part[3]});
-        cuda_text_add(m->t, j ? "and.b32 %%u, %%u, %%t;\n" : "");
+        cuda_ptx_body(m->x, quick, to[j], (const char *const[]){from[j], b, y});
     }
+    add_fits(m, v, from);
     cuda_text_add(m->t, "setp.ne.s32 %%p, %%u, 0;\n@%%p bra $fine%d_%d;\n", (int)walk, (int)v);
     for (int j = 0; j < CUDA_PTX_WORDS; j++)
-        cuda_ptx_body(m->x, exact, to[j], (const char *const[]){from[j], part[0], inverse});
+        cuda_ptx_body(m->x, exact, to[j], (const char *const[]){from[j], b, inverse});
     cuda_text_add(m->t, "$fine%d_%d:\n", (int)walk, (int)v);
 }
 

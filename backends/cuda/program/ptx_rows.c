@@ -27,7 +27,8 @@ const void *cuda_ptx_row_step(const cuda_ptx_row_kernel *m, const ndp_instructio
 void cuda_ptx_row_instruction(const cuda_ptx_row_kernel *m, int32_t v, int words)
 {
     const ndp_instruction *k = cuda_walk_instruction(&m->w, v);
-    const void *body = cuda_ptx_find(m->x, ndp_op_name(k->op));
+    const int short_root = k->op == NDP_OP_sqrt && m->w.of_row[v];
+    const void *body = cuda_ptx_find(m->x, short_root ? "row_sqrt" : ndp_op_name(k->op));
     char to[CUDA_PTX_NAME], from[3][CUDA_PTX_NAME];
     for (int j = 0; j < words; j++) {
         cuda_ptx_row_name(m, v, j, to);

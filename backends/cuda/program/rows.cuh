@@ -245,25 +245,20 @@ template <> struct rows_integer<4> {
 
 /* ---- quotients by one value of a row ---- */
 /* The steps of a division, those for the divisor once. With both in range no step under- or
- * overflows, and what b*q lacks of a is exact. Of bf16 the product alone is enough: a quotient of
+ * overflows, and what b*q lacks of a is exact.
+ * Of bf16 the product with 1/b, rounded to nearest, is enough for whatever is divided. A quotient of
  * numbers of 8 bits is more than 2^-18 of it away from what lies between two such numbers, the
- * product 2^-22. */
+ * product 2^-23. Only a subnormal quotient can lie there; it is t with less than 2^-126 then, and the
+ * product less than 2^-150 from it, so that it is rounded to t. Zeros, infinities and NaN are
+ * multiplied as they are divided. */
 struct rows_divisor {
-    float b, y, least; /* of what is divided; a b that is out of range leaves nothing */
-    int32_t zero;
+    float b, y,
+        least;    /* least: of what is divided, but for bf16; a b out of range leaves nothing */
+    int32_t zero; /* 0: b is in range */
 };
 static __device__ __noinline__ float rows_divide(float a, float b)
 {
     return a / b;
-}
-template <class T> static __device__ __forceinline__ rows_divisor rows_divisor_of(T x)
-{
-    const float b = cuda_widen(x);
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
-    y = __fmaf_rn(y, __fmaf_rn(-b, y, 1.0f), y);
-    const bool fits = fabsf(b) >= 0x1p-20f && fabsf(b) <= 0x1p20f;
-    return {b, y, fits ? 0x1p-100f : __int_as_float(0x7f800000), fits ? 0 : 0x7fffffff};
 }
 template <class T> struct rows_is_short {
     static constexpr bool value = false;
@@ -271,12 +266,24 @@ template <class T> struct rows_is_short {
 template <> struct rows_is_short<__nv_bfloat16> {
     static constexpr bool value = true;
 };
-/* Whether the quick steps serve, whose result is *r. Of zeros they give the sign of +0 alone. */
+template <class T> static __device__ __forceinline__ rows_divisor rows_divisor_of(T x)
+{
+    const float most = rows_is_short<T>::value ? 0x1p126f : 0x1p20f, b = cuda_widen(x);
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b));
+    y = __fmaf_rn(y, __fmaf_rn(-b, y, 1.0f), y);
+    const bool fits = fabsf(b) >= 1 / most && fabsf(b) <= most;
+    return {b, y, fits ? 0x1p-100f : __int_as_float(0x7f800000), fits ? 0 : 0x7fffffff};
+}
+/* Whether the quick steps serve, whose result is *r. Of zeros they give the sign of +0 alone, but for
+ * bf16. */
 template <class T>
 static __device__ __forceinline__ bool rows_quotient_fits(float a, const rows_divisor &d, float *r)
 {
     const float q = a * d.y;
     *r = rows_is_short<T>::value ? q : __fmaf_rn(d.y, __fmaf_rn(-d.b, q, a), q);
+    if (rows_is_short<T>::value)
+        return d.zero == 0;
     return ((fabsf(a) >= d.least) & (fabsf(a) <= 0x1p100f)) | (__float_as_int(a) == d.zero);
 }
 template <class T> static __device__ __forceinline__ T rows_quotient(T x, const rows_divisor &d)
