@@ -181,27 +181,30 @@ static void copy_signed(axis *x, const nd_array *a, const nd_array *to, bool tur
         copy(x, a, to);
 }
 
-/* The same backwards. Of sines every second element has the other sign. */
+/* The same backwards, with conjugates: element k of the transform is a[k] + i a[n-k] times
+ * conj(t[k]), so that nothing changes its sign before it and v runs the other way. Of sines every
+ * second element has the other sign. */
 static void type3_of(axis *x, const nd_array *a, nd_array *const *t, const nd_array *r)
 {
-    const int64_t n = x->n, half = n / 2 + 1;
+    const int64_t n = x->n, half = n / 2 + 1, even = (n + 1) / 2;
     nd_array *z = empty(x, a, half, a->dtype == ND_F32 ? ND_C64 : ND_C128);
     nd_array *im = nd__step_parts(&x->s, z, 1), *none = part(x, im, 0, 1, 1);
     ND_STEP_DO(&x->s, nd_fill(none, nd_float(0)));
     if (half > 1)
-        put(x, ND_OP_negative, backwards(x, a, n - 1, n - half + 1, 1), part(x, im, 1, half, 1));
+        copy(x, backwards(x, a, n - 1, n - half + 1, 1), part(x, im, 1, half, 1));
     copy(x, part(x, a, 0, half, 1), nd__step_parts(&x->s, z, 0));
     ND_STEP_DO(&x->s, nd_multiply_into(z, t[0], z));
     nd_array *v = transform(x, nd_irfft, z, n, ND_FFT_FORWARD);
-    copy(x, part(x, v, 0, (n + 1) / 2, 1), part(x, r, 0, ND_END_OPEN, 2));
+    copy(x, part(x, v, 0, 1, 1), part(x, r, 0, 1, 1));
+    if (even > 1)
+        copy(x, backwards(x, v, n - 1, n - even + 1, 1), part(x, r, 2, ND_END_OPEN, 2));
     if (n > 1)
-        copy_signed(x, backwards(x, v, n - 1, (n + 1) / 2, 1), part(x, r, 1, ND_END_OPEN, 2),
-                    false);
+        copy_signed(x, part(x, v, 1, n - even + 1, 1), part(x, r, 1, ND_END_OPEN, 2), false);
 }
 
 static nd_array *type3(axis *x, const nd_array *a)
 {
-    nd_array *t = turns(x, a, x->n / 2 + 1, 0.5 / (double)x->n, 0, 1, x->scale);
+    nd_array *t = turns(x, a, x->n / 2 + 1, -0.5 / (double)x->n, 0, 1, x->scale);
     return by_rows(x, a, &t, type3_of);
 }
 
