@@ -194,32 +194,6 @@ static inline void stream_row(const cpu_block *b, int64_t k, const char *staged,
     stream(b->dst + k * b->dst_row, staged, row_bytes);
 }
 
-/* ---- registers into every second element, by stores under a mask ---- */
-#ifdef __AVX512F__
-/* Which lanes of a register of 2*half lanes are read, from the least address on, and where lane
- * 2*i of the result is among them. */
-#define MOVE_SPREAD_FN(size, lane, half, maskz_load, permute, mask_store)                       \
-    static inline __attribute__((always_inline)) int64_t move_spread_registers_##size(          \
-        move_##size *d, const move_##size *s, const int step, int64_t n)                        \
-    {                                                                                           \
-        const int first = step < 0 ? step * (half - 1) : 0, reach = step < 0 ? -step : step;    \
-        const unsigned even = 0x5555u & ((1u << 2 * half) - 1);                                 \
-        const unsigned read = reach == 2 ? even : (1u << half) - 1;                             \
-        lane at[2 * half];                                                                      \
-        int64_t i = 0;                                                                          \
-        for (int k = 0; k < 2 * half; k++)                                                      \
-            at[k] = step * (k / 2) - first;                                                     \
-        const __m512i from = _mm512_loadu_si512(at);                                            \
-        for (; i + half <= n; i += half)                                                        \
-            mask_store(d + 2 * i, even, permute(from, maskz_load(read, s + step * i + first))); \
-        return i;                                                                               \
-    }
-MOVE_SPREAD_FN(4, int32_t, 8, _mm512_maskz_loadu_epi32, _mm512_permutexvar_epi32,
-               _mm512_mask_storeu_epi32)
-MOVE_SPREAD_FN(8, int64_t, 4, _mm512_maskz_loadu_epi64, _mm512_permutexvar_epi64,
-               _mm512_mask_storeu_epi64)
-#endif
-
 #define MOVE_T move_1
 #define MOVE_SIZE 1
 #define MOVE_BITS 8
@@ -230,16 +204,10 @@ MOVE_SPREAD_FN(8, int64_t, 4, _mm512_maskz_loadu_epi64, _mm512_permutexvar_epi64
 #include "copy/move_tmpl.h"
 #define MOVE_T move_4
 #define MOVE_SIZE 4
-#ifdef __AVX512F__
-#define MOVE_SPREAD
-#endif
 #define MOVE_BITS 32
 #include "copy/move_tmpl.h"
 #define MOVE_T move_8
 #define MOVE_SIZE 8
-#ifdef __AVX512F__
-#define MOVE_SPREAD
-#endif
 #define MOVE_BITS 64
 #include "copy/move_tmpl.h"
 #define MOVE_T move_16

@@ -2,6 +2,10 @@
  * Moves of elements of one size, whatever they mean. Included with MOVE_T, an unsigned type of any
  * alignment, MOVE_SIZE its bytes, and MOVE_BITS its bits where register tiles exist for it. */
 #define MOVE_FN(name) CPU_CAT(name, MOVE_SIZE)
+#if defined(__AVX512F__) && (MOVE_SIZE == 4 || MOVE_SIZE == 8)
+#define MOVE_SECOND
+#include "copy/second_tmpl.h"
+#endif
 
 /* Neighbours (step 1 or -1) or every second one (2 or -2) to every second element of the
  * destination, as into the parts of complex numbers; those between are not touched, since another
@@ -11,8 +15,8 @@ static inline __attribute__((always_inline)) void MOVE_FN(move_spread)(MOVE_T *r
                                                                        const int step, int64_t n)
 {
     int64_t i = 0;
-#ifdef MOVE_SPREAD
-    i = MOVE_FN(move_spread_registers)(d, s, step, n);
+#ifdef MOVE_SECOND
+    i = MOVE_FN(spread_registers)(d, s, step, n);
 #endif
     for (; i + 4 <= n; i += 4)
         for (int64_t k = i; k < i + 4; k++)
@@ -21,7 +25,20 @@ static inline __attribute__((always_inline)) void MOVE_FN(move_spread)(MOVE_T *r
         d[2 * i] = s[step * i];
 }
 
-/* The same by the step in bytes; 0 where it is none of those. */
+/* Every second element, from the first on (step 2) or backwards (-2), one after the other. */
+static inline __attribute__((always_inline)) void MOVE_FN(move_gather)(MOVE_T *restrict d,
+                                                                       const MOVE_T *restrict s,
+                                                                       const int step, int64_t n)
+{
+    int64_t i = 0;
+#ifdef MOVE_SECOND
+    i = MOVE_FN(gather_registers)(d, s, step, n);
+#endif
+    for (; i < n; i++) /* the step becomes shuffles */
+        d[i] = s[step * i];
+}
+
+/* move_spread by the step in bytes; 0 where it is none of those. */
 static inline int MOVE_FN(moved_spread)(char *dst, const char *src, int64_t src_step, int64_t n)
 {
     MOVE_T *d = (MOVE_T *)dst;
@@ -58,15 +75,13 @@ static inline void MOVE_FN(move_row)(char *restrict dst, int64_t dst_step, const
     else if (src_step == 0)
         for (int64_t i = 0; i < n; i++)
             d[i] = first;
-    else if (src_step == 2 * MOVE_SIZE) /* steps known when compiling become shuffles */
-        for (int64_t i = 0; i < n; i++)
-            d[i] = s[2 * i];
+    else if (src_step == 2 * MOVE_SIZE)
+        MOVE_FN(move_gather)(d, s, 2, n);
     else if (src_step == -MOVE_SIZE)
         for (int64_t i = 0; i < n; i++)
             d[i] = s[-i];
     else if (src_step == -2 * MOVE_SIZE)
-        for (int64_t i = 0; i < n; i++)
-            d[i] = s[-2 * i];
+        MOVE_FN(move_gather)(d, s, -2, n);
     else
         for (int64_t i = 0; i < n; i++)
             d[i] = *(const MOVE_T *)(src + i * src_step);
@@ -198,4 +213,4 @@ static void MOVE_FN(transpose_stream)(const cpu_block *b)
 #undef MOVE_T
 #undef MOVE_SIZE
 #undef MOVE_BITS
-#undef MOVE_SPREAD
+#undef MOVE_SECOND
