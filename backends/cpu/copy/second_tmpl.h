@@ -18,8 +18,10 @@ static inline __attribute__((always_inline)) __m512i MOVE_FN(second_lanes)(int f
 
 /* Half a register of elements at a time goes to the even lanes, which are stored under a mask. No
  * lane is read beyond the last element. */
-static inline __attribute__((always_inline)) int64_t
-MOVE_FN(spread_registers)(MOVE_T *d, const MOVE_T *s, const int step, int64_t n)
+static inline __attribute__((always_inline)) int64_t MOVE_FN(spread_registers)(MOVE_T *d,
+                                                                               const MOVE_T *s,
+                                                                               const int step,
+                                                                               int64_t n)
 {
     enum { HALF = SECOND_LANES / 2 };
     const int first = step < 0 ? step * (HALF - 1) : 0; /* the least address */
@@ -36,8 +38,10 @@ MOVE_FN(spread_registers)(MOVE_T *d, const MOVE_T *s, const int step, int64_t n)
 
 /* A register of every second element (step 2 or -2) from two of neighbours, the last lane of which
  * may be beyond the array and is not read. */
-static inline __attribute__((always_inline)) int64_t
-MOVE_FN(gather_registers)(MOVE_T *d, const MOVE_T *s, const int step, int64_t n)
+static inline __attribute__((always_inline)) int64_t MOVE_FN(gather_registers)(MOVE_T *d,
+                                                                               const MOVE_T *s,
+                                                                               const int step,
+                                                                               int64_t n)
 {
     const int first = step < 0 ? step * (SECOND_LANES - 1) : 0;
     const unsigned read = (1u << (SECOND_LANES - 1)) - 1;
