@@ -21,8 +21,8 @@ static nd_array *integers(nd_dtype dtype, int64_t rows, int64_t cols, int of_row
             value[i * shape[1] + k] = (double)((i * of_row + k / (apart ? 2 : 1) * of_col) % 13);
     const nd_layout layout = {.size = sizeof layout, .dtype = ND_F64, .ndim = 2, .shape = shape};
     const nd_index every[2] = {nd_range(0, shape[0], 1), nd_range(0, shape[1], apart ? 2 : 1)};
-    if (nd_from_host(&layout, value, NULL, &wide) != ND_OK ||
-        nd_astype(wide, dtype, &r) != ND_OK || nd_slice(r, every, 2, &part) != ND_OK)
+    if (nd_from_host(&layout, value, NULL, &wide) != ND_OK || nd_astype(wide, dtype, &r) != ND_OK ||
+        nd_slice(r, every, 2, &part) != ND_OK)
         bail(nd_last_error()->message);
     nd_release(wide);
     nd_release(r);

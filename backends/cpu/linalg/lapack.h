@@ -16,8 +16,8 @@ int lin_lapack_serves(const lin_context *x, int64_t m, int64_t n);
 int lin_lapack_enter(int alone);
 void lin_lapack_leave(int before);
 
-/* Failures as those of the leaves. */
-int64_t lin_lapack_cholesky(const lin_context *x, int64_t n, char *a, int64_t lda);
+/* Of a's upper triangle, a = u^H u, or of the lower one. Failures as those of the leaves. */
+int64_t lin_lapack_cholesky(const lin_context *x, int64_t n, char *a, int64_t lda, int upper);
 void lin_lapack_lu(const lin_context *x, int64_t m, int64_t n, char *a, int64_t lda,
                    int64_t *pivots);
 /* op(a) x = b for a (n, n) of which these are factors and pivots, which are lost, and b (n, k),
