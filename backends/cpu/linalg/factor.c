@@ -134,7 +134,7 @@ static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t ite
 static void plan_cholesky(lin_call *c)
 {
     c->n = c->call->in[0].shape[1];
-    c->lapack = lin_lapack_serves(&c->x, c->n, c->n);
+    c->lapack = lin_lapack_factors(&c->x, c->n, c->n);
     c->k = lin_pitch(&c->x, c->n);
     (void)lin_take(c, c->n * c->k);
     if (c->n > LIN_SMALL)
@@ -174,7 +174,7 @@ static void plan_lu(lin_call *c)
     c->m = c->call->in[0].shape[1];
     c->n = c->call->in[0].shape[2];
     c->k = c->m < c->n ? c->m : c->n;
-    c->lapack = lin_lapack_serves(&c->x, c->m, c->n);
+    c->lapack = lin_lapack_factors(&c->x, c->m, c->n);
     (void)lin_take(c, c->m * c->n);
     c->place[0] = lin_take_bytes(c, (c->k + c->m) * 8);
     if (c->n > LIN_LU_LEAF)
@@ -224,7 +224,7 @@ static void plan_qr(lin_call *c)
     const int64_t least = c->m < c->n ? c->m : c->n, most = c->n > c->k ? c->n : c->k;
     (void)lin_take(c, c->m * c->n);
     c->work = 2 * (double)c->m * (double)most * (double)least;
-    c->lapack = lin_lapack_serves(&c->x, c->m, most);
+    c->lapack = lin_lapack_factors(&c->x, c->m, most);
     if (c->lapack) {
         c->place[1] = lin_lapack_qr_bytes(&c->x, c->m, c->n, c->k);
         c->place[0] = lin_take_bytes(c, c->place[1]);
