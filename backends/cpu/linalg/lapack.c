@@ -98,8 +98,8 @@ static void find_setters(void *lib)
     copy_pointer(&lapack.get_threads, first_of(lib, getters, sizeof getters / sizeof *getters));
 }
 
-/* OpenBLAS falls back to its kernels for SSE on processors newer than itself: they take a half to a
- * tenth of the arithmetic of the own kernels, if these have AVX2. */
+/* On processors newer than itself OpenBLAS falls back to its kernels for SSE, whose products reach a
+ * tenth of the speed of the own kernels for AVX-512. */
 static void find_outdated(void *lib)
 {
     static const char *const getters[] = {"openblas_get_corename", "scipy_openblas_get_corename",
