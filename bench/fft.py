@@ -26,6 +26,8 @@ ROWS = [("fft", "complex64", (1 << 10,)), ("fft", "complex64", (1 << 16,)), ("ff
         ("rfft", "float32", (1000, 256)), ("rfft", "float64", (256, 1001)), ("irfft", "complex128", (64, 2049)),
         ("irfft", "complex64", (1000, 129)), ("fft2", "complex128", (512, 512)), ("fft2", "complex64", (1000, 1000)),
         ("fftn", "complex128", (64, 64, 64)), ("rfftn", "float32", (64, 64, 64)), ("dct", "float64", (256, 1024))]
+ROWS += [(f"{name} {kind}", dtype, shape) for name in ("dct", "dst") for kind in (2, 3, 4) for dtype in ("float32", "float64")
+         for shape in ((256, 1024), (1000, 100))]
 
 
 def timed(fn, calls):
@@ -50,8 +52,10 @@ def main():
         x = rng.normal(size=shape)
         x = (x + 1j * rng.normal(size=shape) if dtype[0] == "c" else x).astype(dtype)
         y = nd.asarray(x)
+        name, *kind = name.split()
+        kinds = {"type": int(kind[0])} if kind else {}
         ours, theirs = getattr(nd.fft, name), getattr(scipy.fft, name)
-        turns = [lambda: ours(y), lambda: theirs(x, workers=o.workers)]
+        turns = [lambda: ours(y, **kinds), lambda: theirs(x, workers=o.workers, **kinds)]
         calls = [max(1, int(SECONDS / timed(fn, 2))) for fn in turns]
         best = [1e9, 1e9]
         for _ in range(o.rounds):

@@ -104,6 +104,15 @@ static nd_array *transform(axis *x,
 
 /* ---- by cosines ---- */
 
+/* A copy, or for sines the same with the other sign. */
+static void put_signed(axis *x, const nd_array *a, const nd_array *to)
+{
+    if (x->sines)
+        put(x, ND_OP_negative, a, to);
+    else
+        copy(x, a, to);
+}
+
 /* Every second element, and then the others backwards; for sines these with the other sign. */
 static nd_array *every_second(axis *x, const nd_array *a)
 {
@@ -112,11 +121,7 @@ static nd_array *every_second(axis *x, const nd_array *a)
     copy(x, part(x, a, 0, ND_END_OPEN, 2), part(x, r, 0, half, 1));
     if (n == 1)
         return r;
-    const nd_array *others = backwards(x, a, n - 1 - n % 2, 1, 2), *to = part(x, r, half, n, 1);
-    if (x->sines)
-        put(x, ND_OP_negative, others, to);
-    else
-        copy(x, others, to);
+    put_signed(x, backwards(x, a, n - 1 - n % 2, 1, 2), part(x, r, half, n, 1));
     return r;
 }
 
@@ -159,9 +164,10 @@ static void type2_of(axis *x, const nd_array *a, nd_array *const *t, const nd_ar
     nd_array *w = transform(x, nd_ihfft, every_second(x, a), n, ND_FFT_FORWARD);
     ND_STEP_DO(&x->s, nd_multiply_into(w, t[0], w));
     const nd_array *to = x->sines ? backwards(x, r, n - 1, 0, 1) : r;
-    put(x, ND_OP_real, w, part(x, to, 0, n / 2 + 1, 1));
+    copy(x, nd__step_parts(&x->s, w, 0), part(x, to, 0, n / 2 + 1, 1));
     if (others > 0)
-        put(x, ND_OP_imag, backwards(x, w, others, 1, 1), part(x, to, n / 2 + 1, n, 1));
+        copy(x, backwards(x, nd__step_parts(&x->s, w, 1), others, 1, 1),
+             part(x, to, n / 2 + 1, n, 1));
     if (x->orthogonal)
         multiply(x, to, 0, 1, 1, half_root);
 }
@@ -172,59 +178,56 @@ static nd_array *type2(axis *x, const nd_array *a)
     return by_rows(x, a, &t, type2_of);
 }
 
-/* A copy, or for sines the same with the other sign, or the other way round with `turned`. */
-static void copy_signed(axis *x, const nd_array *a, const nd_array *to, bool turned)
-{
-    if (x->sines != turned)
-        put(x, ND_OP_negative, a, to);
-    else
-        copy(x, a, to);
-}
-
-/* The same backwards. Of sines every second element has the other sign. */
+/* The same backwards, with conjugates: element k of the transform is a[k] + i a[n-k] times
+ * conj(t[k]), so that nothing changes its sign before it and v runs the other way. Of sines every
+ * second element has the other sign. */
 static void type3_of(axis *x, const nd_array *a, nd_array *const *t, const nd_array *r)
 {
-    const int64_t n = x->n, half = n / 2 + 1;
+    const int64_t n = x->n, half = n / 2 + 1, even = (n + 1) / 2;
     nd_array *z = empty(x, a, half, a->dtype == ND_F32 ? ND_C64 : ND_C128);
     nd_array *im = nd__step_parts(&x->s, z, 1), *none = part(x, im, 0, 1, 1);
     ND_STEP_DO(&x->s, nd_fill(none, nd_float(0)));
     if (half > 1)
-        put(x, ND_OP_negative, backwards(x, a, n - 1, n - half + 1, 1), part(x, im, 1, half, 1));
+        copy(x, backwards(x, a, n - 1, n - half + 1, 1), part(x, im, 1, half, 1));
     copy(x, part(x, a, 0, half, 1), nd__step_parts(&x->s, z, 0));
     ND_STEP_DO(&x->s, nd_multiply_into(z, t[0], z));
     nd_array *v = transform(x, nd_irfft, z, n, ND_FFT_FORWARD);
-    copy(x, part(x, v, 0, (n + 1) / 2, 1), part(x, r, 0, ND_END_OPEN, 2));
+    copy(x, part(x, v, 0, 1, 1), part(x, r, 0, 1, 1));
+    if (even > 1)
+        copy(x, backwards(x, v, n - 1, n - even + 1, 1), part(x, r, 2, ND_END_OPEN, 2));
     if (n > 1)
-        copy_signed(x, backwards(x, v, n - 1, (n + 1) / 2, 1), part(x, r, 1, ND_END_OPEN, 2),
-                    false);
+        put_signed(x, part(x, v, 1, n - even + 1, 1), part(x, r, 1, ND_END_OPEN, 2));
 }
 
 static nd_array *type3(axis *x, const nd_array *a)
 {
-    nd_array *t = turns(x, a, x->n / 2 + 1, 0.5 / (double)x->n, 0, 1, x->scale);
+    nd_array *t = turns(x, a, x->n / 2 + 1, -0.5 / (double)x->n, 0, 1, x->scale);
     return by_rows(x, a, &t, type3_of);
 }
 
 /* Of an even n: of z[j] = (x[2j] + i x[n-1-2j]) exp(-i pi (4j+1)/(4n)) the transform, times
- * 2 exp(-i pi k/n), has element 2k as its real part and minus n-1-2k as its imaginary one. */
+ * 2 exp(-i pi k/n), has element 2k as its real part and minus n-1-2k as its imaginary one; of sines,
+ * it has the latter's own sign. Taken is i conj(z), whose parts are exchanged, and transformed back:
+ * that gives i times the conjugate, which the last factors turn into the conjugate for cosines. */
 static void type4_of(axis *x, const nd_array *a, nd_array *const *t, const nd_array *r)
 {
     const int64_t n = x->n, half = n / 2;
     nd_array *z = empty(x, a, half, a->dtype == ND_F32 ? ND_C64 : ND_C128);
-    copy(x, part(x, a, 0, ND_END_OPEN, 2), nd__step_parts(&x->s, z, 0));
-    copy(x, backwards(x, a, n - 1, 1, 2), nd__step_parts(&x->s, z, 1));
+    copy(x, part(x, a, 0, ND_END_OPEN, 2), nd__step_parts(&x->s, z, 1));
+    copy(x, backwards(x, a, n - 1, 1, 2), nd__step_parts(&x->s, z, 0));
     ND_STEP_DO(&x->s, nd_multiply_into(z, t[0], z));
-    z = transform(x, nd_fft, z, half, ND_FFT_BACKWARD);
+    z = transform(x, nd_ifft, z, half, ND_FFT_FORWARD);
     ND_STEP_DO(&x->s, nd_multiply_into(z, t[1], z));
-    copy(x, nd__step_parts(&x->s, z, 0), part(x, r, 0, ND_END_OPEN, 2));
-    copy_signed(x, nd__step_parts(&x->s, z, 1), backwards(x, r, n - 1, 1, 2), true);
+    copy(x, nd__step_parts(&x->s, z, x->sines), part(x, r, 0, ND_END_OPEN, 2));
+    copy(x, nd__step_parts(&x->s, z, !x->sines), backwards(x, r, n - 1, 1, 2));
 }
 
 static nd_array *type4_even(axis *x, const nd_array *a)
 {
+    const double n = (double)x->n;
     nd_array *t[2];
-    t[0] = turns(x, a, x->n / 2, -0.25 / (double)x->n, 1, 4, 1);
-    t[1] = turns(x, a, x->n / 2, -1 / (double)x->n, 0, 1, 2 * x->scale);
+    t[0] = turns(x, a, x->n / 2, 0.25 / n, 1, 4, 1);
+    t[1] = nd__step_turns(&x->s, a, x->n / 2, x->sines ? 0 : -0.5, 1 / n, 2 * x->scale);
     return by_rows(x, a, t, type4_of);
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Operations with values worked out by hand; against NumPy they are tried in tests/python/.
-ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/fp8.t %reldir%/powers.t %reldir%/quant.t %reldir%/sorts.t %reldir%/statistics.t
+ops_tests = %reldir%/distributions.t %reldir%/everyday.t %reldir%/fp8.t %reldir%/powers.t %reldir%/quant.t %reldir%/rows.t %reldir%/sorts.t %reldir%/statistics.t %reldir%/steps.t
 check_PROGRAMS += $(ops_tests)
 noinst_HEADERS += %reldir%/values.h
 TESTS += $(ops_tests)
@@ -15,6 +15,10 @@ check-random-long: %reldir%/distributions.t
 %canon_reldir%_sorts_t_LDADD = $(test_ldadd)
 %canon_reldir%_statistics_t_SOURCES = %reldir%/statistics.c
 %canon_reldir%_statistics_t_LDADD = $(test_ldadd)
+%canon_reldir%_rows_t_SOURCES = %reldir%/rows.c
+%canon_reldir%_rows_t_LDADD = $(test_ldadd)
+%canon_reldir%_steps_t_SOURCES = %reldir%/steps.c
+%canon_reldir%_steps_t_LDADD = $(test_ldadd)
 %canon_reldir%_everyday_t_SOURCES = %reldir%/everyday.c
 %canon_reldir%_everyday_t_LDADD = $(test_ldadd)
 %canon_reldir%_powers_t_SOURCES = %reldir%/powers.c

@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Factorisations, systems of equations, eigenvalues and singular values, on random strided views: backward errors beside those of
 NumPy's LAPACK, which may be exceeded twice; what is refused, and in which words."""
+import ctypes
+import os
+import subprocess
+import sys
+
 import ndock as nd
 from arrays import DEVICES, from_numpy, host, is_queued, np, view
-from tap import cases, main, raises
+from tap import Skip, cases, main, raises
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 SHAPES = ((1, 1), (2, 2), (5, 5), (8, 8), (33, 33), (65, 65), (4, 7), (7, 4), (40, 33), (33, 70), (2, 3, 6, 6), (3, 0, 4, 4), (0, 0), (3, 1, 5))
@@ -348,6 +353,40 @@ def test_cholesky_by_layout():
                 got = host(L.cholesky(nd.asarray(x), upper=upper))
                 assert got.dtype == dtype and not np.any(got[..., ~(np.triu if upper else np.tril)(np.ones((n, n), bool))])
                 assert norm(got - want) <= 20 * np.finfo(dtype).eps * norm(want), (n, dtype, upper)
+
+
+FACTORS = """
+import hashlib
+import numpy as np
+import ndock as nd
+for n in (191, 192):
+    a = nd.sin(nd.arange(n * n, dtype="float64", device="cpu")).reshape((n, n))
+    spd = a @ a.T + n * nd.eye(n, device="cpu")
+    parts = [nd.linalg.cholesky(spd), nd.linalg.lu_factor(a)[0], nd.linalg.solve(spd, a[:, :3]), *nd.linalg.qr(a)]
+    print(*(hashlib.sha256(np.from_dlpack(x).tobytes()).hexdigest() for x in parts))
+"""
+
+
+def factors(lapack, core):
+    """What identifies the bits of cholesky, lu, solve and qr of 191 and of 192 rows, with a LAPACK that has been told its kernels."""
+    env = {**os.environ, "NDOCK_CPU_LAPACK": lapack, "OPENBLAS_CORETYPE": core, "NDOCK_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    got = subprocess.run([sys.executable, "-c", FACTORS], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=600)
+    assert got.returncode == 0, got.stderr
+    return [line.split() for line in got.stdout.splitlines()]
+
+
+def test_an_outdated_library():
+    """OpenBLAS with its kernels for SSE factorises below 192 rows alone, where nobody has named it; with those for AVX2 or named, all."""
+    name = "libopenblas.so.0"
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        raise Skip(f"there is no {name}")
+    if " avx2 " not in open("/proc/cpuinfo").read():
+        raise Skip("the processor has no AVX2")
+    own, old = factors("own", "Prescott"), factors("auto", "Prescott")
+    assert old[1] == own[1] and not set(old[0]) & set(own[0])
+    assert factors(name, "Prescott")[1] != own[1] and factors("auto", "Haswell")[1] != own[1]
 
 
 def test_views_and_aliases():

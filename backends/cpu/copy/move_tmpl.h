@@ -2,6 +2,59 @@
  * Moves of elements of one size, whatever they mean. Included with MOVE_T, an unsigned type of any
  * alignment, MOVE_SIZE its bytes, and MOVE_BITS its bits where register tiles exist for it. */
 #define MOVE_FN(name) CPU_CAT(name, MOVE_SIZE)
+#if defined(__AVX512F__) && (MOVE_SIZE == 4 || MOVE_SIZE == 8)
+#define MOVE_SECOND
+#include "copy/second_tmpl.h"
+#endif
+
+/* Neighbours (step 1 or -1) or every second one (2 or -2) to every second element of the
+ * destination, as into the parts of complex numbers; those between are not touched, since another
+ * thread may write them. The step is known when compiling. */
+static inline __attribute__((always_inline)) void MOVE_FN(move_spread)(MOVE_T *restrict d,
+                                                                       const MOVE_T *restrict s,
+                                                                       const int step, int64_t n)
+{
+    int64_t i = 0;
+#ifdef MOVE_SECOND
+    i = MOVE_FN(spread_registers)(d, s, step, n);
+#endif
+    for (; i + 4 <= n; i += 4)
+        for (int64_t k = i; k < i + 4; k++)
+            d[2 * k] = s[step * k];
+    for (; i < n; i++)
+        d[2 * i] = s[step * i];
+}
+
+/* Every second element, from the first on (step 2) or backwards (-2), one after the other. */
+static inline __attribute__((always_inline)) void MOVE_FN(move_gather)(MOVE_T *restrict d,
+                                                                       const MOVE_T *restrict s,
+                                                                       const int step, int64_t n)
+{
+    int64_t i = 0;
+#ifdef MOVE_SECOND
+    i = MOVE_FN(gather_registers)(d, s, step, n);
+#endif
+    for (; i < n; i++) /* the step becomes shuffles */
+        d[i] = s[step * i];
+}
+
+/* move_spread by the step in bytes; 0 where it is none of those. */
+static inline int MOVE_FN(moved_spread)(char *dst, const char *src, int64_t src_step, int64_t n)
+{
+    MOVE_T *d = (MOVE_T *)dst;
+    const MOVE_T *s = (const MOVE_T *)src;
+    if (src_step == MOVE_SIZE)
+        MOVE_FN(move_spread)(d, s, 1, n);
+    else if (src_step == -MOVE_SIZE)
+        MOVE_FN(move_spread)(d, s, -1, n);
+    else if (src_step == 2 * MOVE_SIZE)
+        MOVE_FN(move_spread)(d, s, 2, n);
+    else if (src_step == -2 * MOVE_SIZE)
+        MOVE_FN(move_spread)(d, s, -2, n);
+    else
+        return 0;
+    return 1;
+}
 
 static inline void MOVE_FN(move_row)(char *restrict dst, int64_t dst_step, const char *restrict src,
                                      int64_t src_step, int64_t n)
@@ -12,6 +65,8 @@ static inline void MOVE_FN(move_row)(char *restrict dst, int64_t dst_step, const
     if (dst_step != MOVE_SIZE && src_step == 0)
         for (int64_t i = 0; i < n; i++, dst += dst_step)
             *(MOVE_T *)dst = first;
+    else if (dst_step == 2 * MOVE_SIZE && MOVE_FN(moved_spread)(dst, src, src_step, n))
+        return;
     else if (dst_step != MOVE_SIZE)
         for (int64_t i = 0; i < n; i++)
             *(MOVE_T *)(dst + i * dst_step) = *(const MOVE_T *)(src + i * src_step);
@@ -20,15 +75,13 @@ static inline void MOVE_FN(move_row)(char *restrict dst, int64_t dst_step, const
     else if (src_step == 0)
         for (int64_t i = 0; i < n; i++)
             d[i] = first;
-    else if (src_step == 2 * MOVE_SIZE) /* steps known when compiling become shuffles */
-        for (int64_t i = 0; i < n; i++)
-            d[i] = s[2 * i];
+    else if (src_step == 2 * MOVE_SIZE)
+        MOVE_FN(move_gather)(d, s, 2, n);
     else if (src_step == -MOVE_SIZE)
         for (int64_t i = 0; i < n; i++)
             d[i] = s[-i];
     else if (src_step == -2 * MOVE_SIZE)
-        for (int64_t i = 0; i < n; i++)
-            d[i] = s[-2 * i];
+        MOVE_FN(move_gather)(d, s, -2, n);
     else
         for (int64_t i = 0; i < n; i++)
             d[i] = *(const MOVE_T *)(src + i * src_step);
@@ -160,3 +213,4 @@ static void MOVE_FN(transpose_stream)(const cpu_block *b)
 #undef MOVE_T
 #undef MOVE_SIZE
 #undef MOVE_BITS
+#undef MOVE_SECOND

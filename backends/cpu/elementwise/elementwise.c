@@ -16,7 +16,8 @@
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
 #define EW_SHORT 32         /* shorter rows are gathered to one loop call for several rows */
-#define EW_SEGMENT 256      /* elements of a row in one call where each has another element, */
+#define EW_ROWS 16          /* rows of a block, and */
+#define EW_SEGMENT 256      /* elements of a row in one call, where each row has another element, */
 #define EW_PIECE_BYTES 4096 /* bytes of them where rows are long; see dense_row() */
 #define EW_SMALL 64         /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
@@ -48,6 +49,7 @@ typedef struct {
     int n; /* operands */
     int stream;
     int64_t segment; /* elements of a row in one call of the loop */
+    int by_row;      /* an element of an operand fills a segment for each row of a block */
 } ew_plan;
 
 /* What one chunk keeps from block to block. */
@@ -81,6 +83,23 @@ static int by_rows(const ew_plan *plan, int64_t cols)
     return plan->blocks.tiled || cols >= EW_SHORT;
 }
 
+/* Whether one element of operand k serves a row, and another one the next. */
+static int changes_by_row(const cpu_blocks_operand *o)
+{
+    return o->col == 0 && o->row != 0;
+}
+
+/* The elements that serve row i of a block, as often as a call of the loop reads them. */
+static void repeat_for_row(ew_worker *w, const cpu_blocks_part *b, int64_t i)
+{
+    for (int k = 0; k < w->plan->n - 1; k++) {
+        const cpu_blocks_operand *o = &w->plan->place[k];
+        if (changes_by_row(o))
+            cpu_tile_pack(w->buffer[k], cpu_blocks_at(&w->place, k, b) + i * o->row, 1,
+                          b->cols < w->plan->segment ? b->cols : w->plan->segment, 0, 0, o->nbytes);
+    }
+}
+
 /* Where input k's rows x cols elements lie dense in each row, with the distance of rows. */
 static char *input_rows(ew_worker *w, int k, char *from, int64_t rows, int64_t cols, int64_t *pitch)
 {
@@ -89,6 +108,10 @@ static char *input_rows(ew_worker *w, int k, char *from, int64_t rows, int64_t c
     *pitch = o->row;
     if (o->col == o->nbytes && (rows == 1 || separate || o->row == cols * o->nbytes))
         return from;
+    if (w->plan->by_row && changes_by_row(o)) {
+        *pitch = 0;
+        return w->buffer[k];
+    }
     if (o->col == 0 && (rows == 1 || o->row == 0)) {
         int64_t n = separate ? cols : rows * cols;
         n = n < w->plan->segment ? n : w->plan->segment;
@@ -157,6 +180,8 @@ static void do_block(ew_worker *w, const cpu_blocks_part *b)
     p[last] = direct ? to : w->buffer[last];
     pitch[last] = direct ? out->row : cols * out->nbytes;
     for (int64_t i = 0; i < calls; i++) {
+        if (plan->by_row)
+            repeat_for_row(w, b, i);
         if (cols > plan->segment)
             dense_row(w, p, cols);
         else
@@ -230,11 +255,27 @@ static int64_t share_arena(ew_plan *plan)
     return share;
 }
 
+/* Rows that an element fills each, another one the next, are cut into segments, so that less of it
+ * is written than is read; and there are several to a block, unless an operand is gathered. */
+static int64_t cut_by_rows(ew_plan *plan, int gathers)
+{
+    const cpu_blocks *b = &plan->blocks;
+    int changes = 0;
+    for (int k = 0; k < plan->n - 1; k++)
+        changes |= changes_by_row(&plan->place[k]);
+    if (!changes || plan->stream || b->tiled || b->cols < EW_SEGMENT || b->cols > EW_BLOCK)
+        return 0;
+    if (b->cols >= 2 * EW_SEGMENT)
+        plan->segment = EW_SEGMENT;
+    plan->by_row = !gathers;
+    return gathers ? 0 : EW_ROWS;
+}
+
 /* Extents of a block; returns how many there are. Where every operand is dense no buffer is used,
  * and a block is a whole chunk. */
 static int64_t cut_blocks(ew_plan *plan)
 {
-    int64_t widest = 1, share = share_arena(plan), limit = EW_BLOCK, rows;
+    int64_t widest = 1, share = share_arena(plan), limit = EW_BLOCK, rows, by_row;
     int buffers = plan->stream, widening = 0, gathers = 0, tiled = plan->blocks.tiled;
     for (int k = 0; k < plan->n; k++) {
         const cpu_blocks_operand *o = &plan->place[k];
@@ -244,6 +285,7 @@ static int64_t cut_blocks(ew_plan *plan)
         gathers |= o->col != o->nbytes && (o->col != 0 || k == plan->n - 1);
     }
     plan->segment = INT64_MAX;
+    plan->by_row = 0;
     if (buffers && !tiled && !widening && !gathers && plan->blocks.cols > EW_BLOCK)
         plan->segment = (plan->stream ? EW_STREAM_BLOCK_BYTES : EW_PIECE_BYTES) / widest;
     if (tiled)
@@ -254,21 +296,9 @@ static int64_t cut_blocks(ew_plan *plan)
         limit = EW_STREAM_BLOCK_BYTES / widest;
     limit = plan->blocks.cols < limit ? plan->blocks.cols : limit;
     rows = tiled ? CPU_BLOCKS_RUN_BYTES / widest : EW_BLOCK / limit;
+    by_row = cut_by_rows(plan, gathers);
+    rows = by_row ? by_row : rows;
     return cpu_blocks_cut(&plan->blocks, rows > 0 ? rows : 1, limit);
-}
-
-/* Short blocks' rows are cut where an element fills each of them, another one the next, so that less
- * of it is written than is read. */
-static int64_t choose_segment(const ew_plan *plan)
-{
-    const cpu_blocks *b = &plan->blocks;
-    int changes = 0;
-    for (int k = 0; k < plan->n - 1; k++)
-        changes |= plan->place[k].col == 0 && plan->place[k].row != 0;
-    return changes && !plan->stream && !b->tiled && b->block_rows == 1 &&
-                   b->block_cols >= 2 * EW_SEGMENT
-               ? EW_SEGMENT
-               : INT64_MAX;
 }
 
 static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
@@ -293,8 +323,6 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
     plan.stream = !kernel->costly && !plan.blocks.tiled &&
                   cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
     blocks = cut_blocks(&plan);
-    if (plan.segment == INT64_MAX)
-        plan.segment = choose_segment(&plan);
     per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
     cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);
 }

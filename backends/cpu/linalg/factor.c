@@ -46,6 +46,20 @@ static void get_lower(const lin_context *x, const ndp_view *v, int64_t item, cha
     }
 }
 
+/* The upper triangle, and of the other one what is near. */
+static void get_upper(const lin_context *x, const ndp_view *v, int64_t item, char *a, int64_t lda)
+{
+    const int64_t n = v->shape[1];
+    for (int64_t j = 0; j < n; j += BLOCK) {
+        const int64_t columns = n - j < BLOCK ? n - j : BLOCK;
+        const int64_t shape[3] = {v->shape[0], j + columns, columns};
+        ndp_view part = *v;
+        part.offset_bytes += j * v->stride[2] * ndp_dtype_size(v->dtype);
+        part.shape = shape;
+        lin_get(x, &part, item, lin_at(x, a, lda, 0, j), lda);
+    }
+}
+
 /* The lower triangle of a, and zeros. */
 static void put_lower(const lin_context *x, char *a, int64_t lda, const ndp_view *v, int64_t item)
 {
@@ -65,42 +79,62 @@ static void put_lower(const lin_context *x, char *a, int64_t lda, const ndp_view
     }
 }
 
-/* Upper: the views transposed, whose conjugate is the lower triangle of the same matrix; the factor
- * that belongs to it is u^T, where u^H would be its conjugate, and comes out as u. LAPACK works on
- * the lower triangle, with which OpenBLAS is faster than with the upper one by about what copies
- * that transpose it take, and in the result where that has dense columns. */
+/* Whether the result's columns are dense, so that LAPACK can work in it. */
+static int in_place(const lin_call *c, const lin_context *x, const ndp_view *out)
+{
+    return c->lapack && out->stride[1] == 1 && out->stride[2] >= c->n &&
+           ndp_dtype_size(out->dtype) == x->size;
+}
+
+/* LAPACK's factor of the given triangle in the result itself, without a copy that transposes. */
+static int64_t factor_in_place(const lin_call *c, const lin_context *x, int64_t item,
+                               const ndp_view *in, const ndp_view *out, int upper)
+{
+    const int64_t lda = out->stride[2];
+    char *a = cpu_ptr(out) + item * out->stride[0] * x->size;
+    (upper ? get_upper : get_lower)(x, in, item, a, lda);
+    const int64_t failed = lin_lapack_cholesky(x, c->n, a, lda, upper);
+    if (failed)
+        lin_put_nan(x, out, item);
+    else if (upper)
+        clear_below(x, lda, c->n, a, c->n);
+    else
+        clear_above(x, c->n, a, lda);
+    return failed > 0 ? failed : 0;
+}
+
+/* Transposed, a matrix is its conjugate: the upper triangle of it is the lower one of that, whose
+ * factor is l = u^T, where u^H would be its conjugate, so that it comes out as u; and the other way
+ * round. So LAPACK works in a result with dense rows as in one with dense columns. Else the matrix
+ * is copied, and of it the lower triangle is taken. */
 static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
 {
     ndp_view in = c->call->in[0], out = c->call->out[0];
     const int64_t in_stride[3] = {in.stride[0], in.stride[2], in.stride[1]};
     const int64_t out_stride[3] = {out.stride[0], out.stride[2], out.stride[1]};
-    if (((const ndp_factor *)c->call->params)->upper) {
-        in.stride = in_stride;
-        out.stride = out_stride;
-    }
-    const int direct = c->lapack && out.stride[1] == 1 && out.stride[2] >= c->n &&
-                       ndp_dtype_size(out.dtype) == x->size;
-    const int64_t apart = direct ? out.stride[2] : c->k;
-    if (direct)
-        slot = cpu_ptr(&out) + item * out.stride[0] * x->size;
-    get_lower(x, &in, item, slot, apart);
+    const int upper = ((const ndp_factor *)c->call->params)->upper != 0;
+    if (in_place(c, x, &out))
+        return factor_in_place(c, x, item, &in, &out, upper);
+    ndp_view in_turned = in, out_turned = out;
+    in_turned.stride = in_stride;
+    out_turned.stride = out_stride;
+    if (in_place(c, x, &out_turned))
+        return factor_in_place(c, x, item, &in_turned, &out_turned, !upper);
+    const ndp_view *from = upper ? &in_turned : &in, *to = upper ? &out_turned : &out;
+    get_lower(x, from, item, slot, c->k);
     const int64_t failed =
-        c->lapack ? lin_lapack_cholesky(x, c->n, slot, apart) : lin_cholesky(x, c->n, slot, apart);
-    if (failed) {
-        lin_put_nan(x, &out, item);
-        return failed > 0 ? failed : 0;
-    }
-    if (direct)
-        clear_above(x, c->n, slot, apart);
+        c->lapack ? lin_lapack_cholesky(x, c->n, slot, c->k, 0) : lin_cholesky(x, c->n, slot, c->k);
+    if (failed)
+        lin_put_nan(x, to, item);
     else
-        put_lower(x, slot, apart, &out, item);
-    return 0;
+        put_lower(x, slot, c->k, to, item);
+    return failed > 0 ? failed : 0;
 }
 
 static void plan_cholesky(lin_call *c)
 {
     c->n = c->call->in[0].shape[1];
-    c->lapack = lin_lapack_serves(&c->x, c->n, c->n);
+    c->lapack = lin_lapack_factors(&c->x, c->n, c->n);
     c->k = lin_pitch(&c->x, c->n);
     (void)lin_take(c, c->n * c->k);
     if (c->n > LIN_SMALL)
@@ -140,7 +174,7 @@ static void plan_lu(lin_call *c)
     c->m = c->call->in[0].shape[1];
     c->n = c->call->in[0].shape[2];
     c->k = c->m < c->n ? c->m : c->n;
-    c->lapack = lin_lapack_serves(&c->x, c->m, c->n);
+    c->lapack = lin_lapack_factors(&c->x, c->m, c->n);
     (void)lin_take(c, c->m * c->n);
     c->place[0] = lin_take_bytes(c, (c->k + c->m) * 8);
     if (c->n > LIN_LU_LEAF)
@@ -190,7 +224,7 @@ static void plan_qr(lin_call *c)
     const int64_t least = c->m < c->n ? c->m : c->n, most = c->n > c->k ? c->n : c->k;
     (void)lin_take(c, c->m * c->n);
     c->work = 2 * (double)c->m * (double)most * (double)least;
-    c->lapack = lin_lapack_serves(&c->x, c->m, most);
+    c->lapack = lin_lapack_factors(&c->x, c->m, most);
     if (c->lapack) {
         c->place[1] = lin_lapack_qr_bytes(&c->x, c->m, c->n, c->k);
         c->place[0] = lin_take_bytes(c, c->place[1]);

@@ -14,6 +14,9 @@
 #include <string.h>
 #include "linalg/lapack_calls.h"
 
+/* Extents from which the own factorisations are faster than outdated ones (bench/linalg.py). */
+#define OWN_FROM 192
+
 static const char *const names[ROUTINES][LIN_DTYPES] = {
     [POTRF] = {"spotrf", "dpotrf", "cpotrf", "zpotrf"},
     [GETRF] = {"sgetrf", "dgetrf", "cgetrf", "zgetrf"},
@@ -38,8 +41,15 @@ static struct {
     int (*set_local)(int);    /* threads of the calling thread's calls; returns the number before */
     void (*set_threads)(int); /* of all calls */
     int (*get_threads)(void); /* that a call takes */
+    int outdated;             /* see find_outdated() */
 } lapack;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Whether the user has named none: the first that is found will do. */
+static int any_will_do(void)
+{
+    return !cpu_set.lapack || strcmp(cpu_set.lapack, "auto") == 0;
+}
 
 /* ---- opening ---- */
 
@@ -88,6 +98,19 @@ static void find_setters(void *lib)
     copy_pointer(&lapack.get_threads, first_of(lib, getters, sizeof getters / sizeof *getters));
 }
 
+/* On processors newer than itself OpenBLAS falls back to its kernels for SSE, whose products reach a
+ * tenth of the speed of the own kernels for AVX-512. */
+static void find_outdated(void *lib)
+{
+    static const char *const getters[] = {"openblas_get_corename", "scipy_openblas_get_corename",
+                                          "scipy_openblas_get_corename64_"};
+    const char *(*get_name)(void);
+    copy_pointer(&get_name, first_of(lib, getters, sizeof getters / sizeof *getters));
+    const char *core = get_name ? get_name() : NULL;
+    lapack.outdated = core && cpu_isa() >= CPU_ISA_AVX2 &&
+                      (strcmp(core, "Prescott") == 0 || strcmp(core, "Nehalem") == 0);
+}
+
 static int open_library(const char *name)
 {
     void *there = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -102,6 +125,7 @@ static int open_library(const char *name)
     }
     lapack.alone = !there;
     find_setters(lib);
+    find_outdated(lib);
     snprintf(lapack.name, sizeof lapack.name, "%s", name);
     return 1;
 }
@@ -126,7 +150,7 @@ static void open_once(void)
     static const char *const candidates[] = {"libopenblas.so.0", "libmkl_rt.so.2", "libmkl_rt.so",
                                              "liblapack.so.3"};
     const char *wanted = cpu_set.lapack;
-    const int any = !wanted || strcmp(wanted, "auto") == 0;
+    const int any = any_will_do();
     (void)pthread_atfork(NULL, NULL, child_after_fork);
     if (!is_little_endian() || (!any && (strcmp(wanted, "own") == 0 || strcmp(wanted, "off") == 0)))
         return;
@@ -152,7 +176,7 @@ void lin_lapack_missing(const char *op, char *why, size_t n)
 {
     static const char cure[] = "install libopenblas0 or liblapack3";
     const char *wanted = cpu_set.lapack;
-    if (!wanted || strcmp(wanted, "auto") == 0)
+    if (any_will_do())
         snprintf(why, n,
                  "%s needs a LAPACK, and none was found: %s, or name one by NDOCK_CPU_LAPACK", op,
                  cure);
@@ -190,6 +214,12 @@ int lin_lapack_serves(const lin_context *x, int64_t m, int64_t n)
     (void)x;
     return lin_lapack_is_open() && !atomic_load(&forked) && (m > LIN_SMALL || n > LIN_SMALL) &&
            m <= most / n && (cpu_threads() > 1 || follows());
+}
+
+int lin_lapack_factors(const lin_context *x, int64_t m, int64_t n)
+{
+    return lin_lapack_serves(x, m, n) &&
+           !(any_will_do() && lapack.outdated && m >= OWN_FROM && n >= OWN_FROM);
 }
 
 int lin_lapack_enter(int alone)

@@ -11,13 +11,16 @@ void lin_lapack_missing(const char *op, char *why, size_t n);
 /* Whether it computes matrices of these extents: one is there, it may use as many threads as the
  * plug-in, and its integers hold what it needs. */
 int lin_lapack_serves(const lin_context *x, int64_t m, int64_t n);
+/* The same of factorisations (cholesky, lu, qr, and what solves by them): not of those that the own
+ * kernels compute faster than the library that was found. */
+int lin_lapack_factors(const lin_context *x, int64_t m, int64_t n);
 /* Its threads follow ours while a call runs: `alone` says that all of them work on one matrix.
  * Returns what lin_lapack_leave wants. */
 int lin_lapack_enter(int alone);
 void lin_lapack_leave(int before);
 
-/* Failures as those of the leaves. */
-int64_t lin_lapack_cholesky(const lin_context *x, int64_t n, char *a, int64_t lda);
+/* Of a's upper triangle, a = u^H u, or of the lower one. Failures as those of the leaves. */
+int64_t lin_lapack_cholesky(const lin_context *x, int64_t n, char *a, int64_t lda, int upper);
 void lin_lapack_lu(const lin_context *x, int64_t m, int64_t n, char *a, int64_t lda,
                    int64_t *pivots);
 /* op(a) x = b for a (n, n) of which these are factors and pivots, which are lost, and b (n, k),

@@ -11,11 +11,11 @@ typedef void geqrf_fn(const int64_t *, const int64_t *, void *, const int64_t *,
 typedef void orgqr_fn(const int64_t *, const int64_t *, const int64_t *, void *, const int64_t *,
                       const void *, void *, const int64_t *, int64_t *);
 
-int64_t lin_lapack_cholesky(const lin_context *x, int64_t n, char *a, int64_t lda)
+int64_t lin_lapack_cholesky(const lin_context *x, int64_t n, char *a, int64_t lda, int upper)
 {
     ROUTINE(potrf_fn, POTRF);
     int64_t info = 0;
-    routine("L", &n, a, &lda, &info, 1);
+    routine(upper ? "U" : "L", &n, a, &lda, &info, 1);
     const int64_t failed = lin_lapack_integer(info);
     if (failed <= 0)
         return 0;

@@ -123,7 +123,7 @@ static void plan(lin_call *c, const ndp_call *call)
     lin_begin(c, call, p->check);
     c->n = call->in[0].shape[1];
     c->k = p->right && call->op == NDP_OP_solve_triangular ? b->shape[1] : b->shape[2];
-    c->lapack = call->op == NDP_OP_solve && lin_lapack_serves(&c->x, c->n, c->n);
+    c->lapack = call->op == NDP_OP_solve && lin_lapack_factors(&c->x, c->n, c->n);
     (void)lin_take(c, c->n * c->n);
     c->place[0] = lin_take_bytes(c, c->n * 8);
     c->place[1] = lin_take(c, c->n * c->k);
