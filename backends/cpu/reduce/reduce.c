@@ -14,7 +14,7 @@ enum {
         CPU_REDUCE_ROW_MOST, /* elements of one chunk of a long reduction, about 50 us of work */
     GRAIN = 1 << 17,         /* elements that are worth waking a thread */
     MAX_PARTIALS = 256,      /* chunks times results of an inner reduction */
-    FAR_BYTES = 1 << 17,     /* operands beyond this are read from memory */
+    FAR_BYTES = 1 << 20,     /* operands beyond this are read from memory */
     MANY_FOLDS = 8,          /* as long as one, of extremes */
     SHORT =
         CPU_REDUCE_ROW_LEAST /* fewer elements per result than this do not pay for a fold each */
