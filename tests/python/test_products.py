@@ -49,6 +49,22 @@ def test_one_tile():
             product(n, n, n, dtype, 0)
 
 
+def test_batches_of_small_ones():
+    """Kernels that ask for the operands of the next product on the way: the last one, broadcast and strided ones, and columns that
+    end in a part of a panel."""
+    for dtype, (m, k, n) in itertools.product(DTYPES[:6], ((32, 32, 32), (13, 7, 33), (12, 64, 49), (37, 5, 130))):
+        a, b = whole((7, m, k), dtype), whole((7, k, n), dtype)
+        wide = "complex128" if dtype.startswith("complex") else "float64"
+        want = (a.astype(wide) @ b.astype(wide)).astype(dtype)
+        x, y = nd.asarray(a, copy=True), nd.asarray(b, copy=True)
+        turned = nd.permute_dims(nd.asarray(np.ascontiguousarray(a.transpose(0, 2, 1)), copy=True), (0, 2, 1))
+        wider = nd.asarray(np.concatenate([b, b], axis=2), copy=True)[:, :, n:]
+        for left, right, order in ((x, y, slice(None)), (turned, y, slice(None)), (x, wider, slice(None)), (x[::2], y[::2], slice(None, None, 2)),
+                                   (x[::-1], y[::-1], slice(None, None, -1))):
+            assert np.array_equal(np.asarray(left @ right), want[order]), f"{dtype} {m} x {k} by {k} x {n} {order}"
+        assert np.array_equal(np.asarray(x @ y[0]), (a.astype(wide) @ b[0].astype(wide)).astype(dtype))
+
+
 def test_packed_for_all_tiles():
     for i, dtype in enumerate(DTYPES):
         for turned in () if dtype == "int8" else (i % 4,) if SLICE else range(4):

@@ -108,5 +108,37 @@ def test_products_out_of_range():
     assert nd.prod(subnormal, axis=0).tolist() == [1e-200 * 1e-115] * 1100
 
 
+def lanes_sum(x):
+    """The sum of a fold in the order that reduce/lanes_tmpl.h promises at every SIMD level: lanes, then halves."""
+    width = 16 if len(x) < 128 else 64
+    while width // 2 >= len(x) and width > 2:
+        width //= 2
+    lanes = [-0.0] * width
+    for i, v in enumerate(x):
+        lanes[i % width] += v
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = [a + b for a, b in zip(lanes[:half], lanes[half:])]
+    return lanes[0]
+
+
+def test_order_of_sums():
+    """Numbers of many sizes, of which the large ones cancel: what is left shows who was added to whom."""
+    rng, seen = random.Random(7), 0
+    for n in [*range(1, 330, 3), 1000, 4095, 4096, 4097, 4159, 8200, 131073, 300001]:
+        x = [math.ldexp(rng.randrange(-(1 << 24), 1 << 24), rng.randrange(0, 60)) for _ in range(n)]
+        chunks = []
+        for chunk in range(0, n, 1 << 17):  # of long sums, which are joined in order
+            chunks.append(-0.0)
+            for at in range(chunk, min(n, chunk + (1 << 17)), 4096):
+                chunks[-1] += lanes_sum(x[at:min(n, at + 4096)])
+        total = chunks[0]
+        for part in chunks[1:]:
+            total += part
+        seen += total != math.fsum(x)
+        assert nd.sum(nd.asarray(x, dtype=nd.float32)).item() == nd.asarray(total, dtype=nd.float32).item(), n
+    assert seen > 50
+
+
 if __name__ == "__main__":
     main(globals())

@@ -15,6 +15,9 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
+#define EW_ASKED_BYTES 2048 /* of a segment whose followers are asked for, */
+#define EW_ASKED_FAR 16384  /* that much later into the second cache */
+#define EW_ASKED_NEAR 4096  /* and the first */
 #define EW_SHORT 32         /* shorter rows are gathered to one loop call for several rows */
 #define EW_ROWS 16          /* rows of a block, and */
 #define EW_SEGMENT 256      /* elements of a row in one call, where each row has another element, */
@@ -47,7 +50,7 @@ typedef struct {
     cpu_blocks_operand place[EW_OPERANDS];
     ew_operand operand[EW_OPERANDS];
     int n; /* operands */
-    int stream;
+    int stream, asks;
     int64_t segment; /* elements of a row in one call of the loop */
     int by_row;      /* an element of an operand fills a segment for each row of a block */
 } ew_plan;
@@ -151,6 +154,20 @@ static void dense(ew_worker *w, char *const *from, char *to, int64_t n)
         isa->stream(to, w->buffer[last], n * plan->place[last].nbytes);
 }
 
+/* What follows n elements of dense inputs, of which there may be none, is asked for: one processor adds two
+ * arrays a tenth faster than with what it fetches ahead by itself. */
+static void ask_ahead(const ew_plan *plan, char *const *from, int64_t n)
+{
+    for (int k = 0; k < plan->n - 1; k++) {
+        const int64_t nbytes = plan->place[k].nbytes;
+        const uintptr_t at = (uintptr_t)from[k];
+        for (int64_t i = 0; plan->place[k].col == nbytes && i < n * nbytes; i += 64) {
+            __builtin_prefetch((const void *)(at + (uintptr_t)i + EW_ASKED_FAR), 0, 2);
+            __builtin_prefetch((const void *)(at + (uintptr_t)i + EW_ASKED_NEAR), 0, 3);
+        }
+    }
+}
+
 /* One row, or what lies in one, in segments that share the buffers of repeated elements. */
 static void dense_row(ew_worker *w, char *const *row, int64_t n)
 {
@@ -160,7 +177,10 @@ static void dense_row(ew_worker *w, char *const *row, int64_t n)
     for (int k = 0; k <= last; k++)
         p[k] = row[k];
     for (int64_t done = 0; done < n; done += plan->segment) {
-        dense(w, p, p[last], n - done < plan->segment ? n - done : plan->segment);
+        const int64_t part = n - done < plan->segment ? n - done : plan->segment;
+        if (plan->asks)
+            ask_ahead(plan, p, part);
+        dense(w, p, p[last], part);
         for (int k = 0; k <= last; k++)
             p[k] += plan->place[k].col ? plan->segment * plan->place[k].nbytes : 0;
     }
@@ -287,7 +307,10 @@ static int64_t cut_blocks(ew_plan *plan)
     plan->segment = INT64_MAX;
     plan->by_row = 0;
     if (buffers && !tiled && !widening && !gathers && plan->blocks.cols > EW_BLOCK)
-        plan->segment = (plan->stream ? EW_STREAM_BLOCK_BYTES : EW_PIECE_BYTES) / widest;
+        plan->segment = (plan->asks     ? EW_ASKED_BYTES
+                         : plan->stream ? EW_STREAM_BLOCK_BYTES
+                                        : EW_PIECE_BYTES) /
+                        widest;
     if (tiled)
         limit = share / CPU_BLOCKS_RUN_BYTES;
     else if ((!buffers && !widening) || plan->segment < INT64_MAX)
@@ -299,6 +322,15 @@ static int64_t cut_blocks(ew_plan *plan)
     by_row = cut_by_rows(plan, gathers);
     rows = by_row ? by_row : rows;
     return cpu_blocks_cut(&plan->blocks, rows > 0 ? rows : 1, limit);
+}
+
+/* Of one input processors see enough ahead. */
+static int reads_several(const ew_plan *plan)
+{
+    int inputs = 0;
+    for (int k = 0; k < plan->n - 1; k++)
+        inputs += plan->place[k].col == plan->place[k].nbytes;
+    return inputs > 1;
 }
 
 static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
@@ -322,6 +354,7 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
                       flat ? 1 : out->ndim);
     plan.stream = !kernel->costly && !plan.blocks.tiled &&
                   cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
+    plan.asks = plan.stream && reads_several(&plan) && cpu_blocks_asks();
     blocks = cut_blocks(&plan);
     per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
     cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);

@@ -280,7 +280,7 @@ static void MM_FN(shared_block)(int64_t m, int64_t n, int64_t kc, const void *a,
  * the same bits. */
 static inline __attribute__((always_inline)) void MM_FN(plain_rows)(
     const int rows, int64_t i, int64_t n, int64_t kc, const MM_T *a, int64_t a_row, int64_t a_step,
-    const MM_T *b, int64_t ldb, MM_T *c, int64_t ldc)
+    const MM_T *b, int64_t ldb, MM_T *c, int64_t ldc, mm_ahead *next)
 {
     const MM_T *x = a + i * a_row;
     MM_T *to = c + i * ldc;
@@ -288,27 +288,55 @@ static inline __attribute__((always_inline)) void MM_FN(plain_rows)(
     for (; n - j > MM_LANES; j += MM_COLUMNS) {
         const int64_t at = j < n - MM_COLUMNS ? j : n - MM_COLUMNS;
         if (a_step == 1)
-            MM_FN(micro)(rows, MM_VECTORS, kc, x, a_row, 1, b + at, ldb, to + at, ldc, 0, NULL);
+            MM_FN(micro)(rows, MM_VECTORS, kc, x, a_row, 1, b + at, ldb, to + at, ldc, 0, next);
         else
             MM_FN(micro)
-        (rows, MM_VECTORS, kc, x, a_row, a_step, b + at, ldb, to + at, ldc, 0, NULL);
+        (rows, MM_VECTORS, kc, x, a_row, a_step, b + at, ldb, to + at, ldc, 0, next);
+        if (next) {
+            next->a += (uintptr_t)kc * next->a_step;
+            next->b += (uintptr_t)kc * next->b_step;
+        }
     }
     j = n - MM_LANES;
     if (n % MM_COLUMNS > 0 && n % MM_COLUMNS <= MM_LANES)
         MM_FN(micro)(rows, 1, kc, x, a_row, a_step, b + j, ldb, to + j, ldc, 0, NULL);
 }
 
-static void MM_FN(plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row,
-                         int64_t a_step, const void *b, int64_t ldb, void *c, int64_t ldc)
+/* All rows; next is NULL or not, which is known when compiled. */
+static inline __attribute__((always_inline)) void MM_FN(plain_all)(int64_t m, int64_t n, int64_t kc,
+                                                                   const MM_T *a, int64_t a_row,
+                                                                   int64_t a_step, const MM_T *b,
+                                                                   int64_t ldb, MM_T *c,
+                                                                   int64_t ldc, mm_ahead *next)
 {
     int64_t i = 0;
     for (; m - i > 2 * MM_FEW; i += MM_ROWS)
         MM_FN(plain_rows)
-    (MM_ROWS, i < m - MM_ROWS ? i : m - MM_ROWS, n, kc, a, a_row, a_step, b, ldb, c, ldc);
+    (MM_ROWS, i < m - MM_ROWS ? i : m - MM_ROWS, n, kc, a, a_row, a_step, b, ldb, c, ldc, next);
     if (m - i > MM_FEW)
-        MM_FN(plain_rows)(2 * MM_FEW, m - 2 * MM_FEW, n, kc, a, a_row, a_step, b, ldb, c, ldc);
+        MM_FN(plain_rows)
+    (2 * MM_FEW, m - 2 * MM_FEW, n, kc, a, a_row, a_step, b, ldb, c, ldc, next);
     else if (m > i)
-        MM_FN(plain_rows)(MM_FEW, m - MM_FEW, n, kc, a, a_row, a_step, b, ldb, c, ldc);
+        MM_FN(plain_rows)(MM_FEW, m - MM_FEW, n, kc, a, a_row, a_step, b, ldb, c, ldc, next);
+}
+
+static void MM_FN(plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row,
+                         int64_t a_step, const void *b, int64_t ldb, void *c, int64_t ldc)
+{
+    MM_FN(plain_all)(m, n, kc, a, a_row, a_step, b, ldb, c, ldc, NULL);
+}
+
+/* Every block of MM_COLUMNS has kc steps, over which what comes next is asked for evenly. */
+static void MM_FN(plain_ahead)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row,
+                               int64_t a_step, const void *b, int64_t ldb, void *c, int64_t ldc,
+                               const void *next_a, const void *next_b)
+{
+    const int64_t across = (n - MM_LANES + MM_COLUMNS - 1) / MM_COLUMNS,
+                  steps = (m + MM_ROWS - 1) / MM_ROWS * across * kc,
+                  line = (int64_t)sizeof(MM_T) * kc;
+    mm_ahead next = {(uintptr_t)next_a, (uintptr_t)((m * line + steps - 1) / steps),
+                     (uintptr_t)next_b, (uintptr_t)((n * line + steps - 1) / steps)};
+    MM_FN(plain_all)(m, n, kc, a, a_row, a_step, b, ldb, c, ldc, &next);
 }
 #endif
 

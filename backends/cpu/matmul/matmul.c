@@ -156,6 +156,26 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
         mm_finish(p, item, r->i0 + i, r->j0 + j, m, n, sums, slot + p->slot_row);
 }
 
+/* Whether each product's operand lies in one piece of memory. */
+static int is_dense(const mm_operand *x, int64_t rows, int64_t columns)
+{
+    return (x->column == 1 && x->row == columns) || (x->row == 1 && x->column == rows);
+}
+
+/* One small product, whose operands the kernel reads as they lie. Where another one follows, its operands
+ * are asked for: they are pages of their own, before whose ends processors stop to look ahead. */
+static void plain_product(const mm_plan *p, int64_t item, int has_next)
+{
+    const char *a = mm_at(p, &p->a, item, 0, 0), *b = mm_at(p, &p->b, item, 0, 0);
+    char *c = mm_at(p, &p->out, item, 0, 0);
+    if (has_next && is_dense(&p->a, p->m, p->depth) && is_dense(&p->b, p->depth, p->n))
+        p->k->plain_ahead(p->m, p->n, p->depth, a, p->a.row, p->a.column, b, p->b.row, c,
+                          p->out.row, mm_at(p, &p->a, item + 1, 0, 0),
+                          mm_at(p, &p->b, item + 1, 0, 0));
+    else
+        p->k->plain(p->m, p->n, p->depth, a, p->a.row, p->a.column, b, p->b.row, c, p->out.row);
+}
+
 /* Tasks count tiles of the part, product by product. */
 static void run_tiles(void *ctx, int64_t begin, int64_t end)
 {
@@ -173,9 +193,7 @@ static void run_tiles(void *ctx, int64_t begin, int64_t end)
         else if (p->path == MM_DOT)
             mm_dot_tile(p, item, j, p->n - j < p->tile_n ? p->n - j : p->tile_n, slot);
         else if (p->path == MM_PLAIN)
-            p->k->plain(p->m, p->n, p->depth, mm_at(p, &p->a, item, 0, 0), p->a.row, p->a.column,
-                        mm_at(p, &p->b, item, 0, 0), p->b.row, mm_at(p, &p->out, item, 0, 0),
-                        p->out.row);
+            plain_product(p, item, t + 1 < end);
         else
             tile(r, item, i, j, slot);
     }

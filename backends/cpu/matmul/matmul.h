@@ -49,9 +49,13 @@ typedef struct {
     void (*shared_block)(int64_t m, int64_t n, int64_t kc, const void *a, const void *b, void *c,
                          int64_t ldc, int add, const void *next_a, const void *next_b);
     /* The same for at least rows by columns of a and b as they lie, b with unit column stride, in one
-     * block of k; NULL for complex. */
+     * block of k; NULL for complex. plain_ahead asks for the operands of the next product on the way, which
+     * lie without gaps at next_a and next_b. */
     void (*plain)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row, int64_t a_step,
                   const void *b, int64_t ldb, void *c, int64_t ldc);
+    void (*plain_ahead)(int64_t m, int64_t n, int64_t kc, const void *a, int64_t a_row,
+                        int64_t a_step, const void *b, int64_t ldb, void *c, int64_t ldc,
+                        const void *next_a, const void *next_b);
     /* x = alpha*x [+ beta*old] [+ bias], over n scalars */
     void (*combine)(void *x, int64_t n, const mm_scale *scale, const void *old, const void *bias);
     /* For few rows; NULL for complex. sweep: c (m, n) continues, or starts, the chains of a (kc, m)

@@ -244,6 +244,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
             {
                 MM_KERNELS(f32, F32),
                 .plain = mm_plain_f32,
+                .plain_ahead = mm_plain_ahead_f32,
                 .sweep = mm_sweep_f32,
                 .dot = mm_dot_f32,
                 .element = 4,
@@ -259,6 +260,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
             {
                 MM_KERNELS(f64, F64),
                 .plain = mm_plain_f64,
+                .plain_ahead = mm_plain_ahead_f64,
                 .sweep = mm_sweep_f64,
                 .dot = mm_dot_f64,
                 .element = 8,
@@ -289,6 +291,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
             {
                 MM_KERNELS(u32, U32),
                 .plain = mm_plain_u32,
+                .plain_ahead = mm_plain_ahead_u32,
                 .sweep = mm_sweep_u32,
                 .dot = mm_dot_u32,
                 .element = 4,
@@ -301,6 +304,7 @@ const mm_level CPU_ISA_FN(cpu_matmul_kernels) =
             {
                 MM_KERNELS(u64, U64),
                 .plain = mm_plain_u64,
+                .plain_ahead = mm_plain_ahead_u64,
                 .sweep = mm_sweep_u64,
                 .dot = mm_dot_u64,
                 .element = 8,

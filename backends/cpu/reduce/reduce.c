@@ -7,6 +7,7 @@
  * whose states are joined in order. All of it follows from shape and strides alone. */
 #include <stdio.h>
 #include "reduce/reduce.h"
+#include "walk/blocks.h"
 #include "walk/walk.h"
 
 enum {
@@ -14,7 +15,7 @@ enum {
         CPU_REDUCE_ROW_MOST, /* elements of one chunk of a long reduction, about 50 us of work */
     GRAIN = 1 << 17,         /* elements that are worth waking a thread */
     MAX_PARTIALS = 256,      /* chunks times results of an inner reduction */
-    FAR_BYTES = 1 << 17,     /* operands beyond this are read from memory */
+    FAR_BYTES = 1 << 20,     /* operands beyond this are read from memory */
     MANY_FOLDS = 8,          /* as long as one, of extremes */
     SHORT =
         CPU_REDUCE_ROW_LEAST /* fewer elements per result than this do not pay for a fold each */
@@ -119,18 +120,6 @@ static void plan_mode(plan *p)
     cpu_walk_end(&p->reduced);
 }
 
-/* A server of Intel's adds up 16 GB/s by itself and 29 if asked ahead. On AMD's asking costs a third of the
- * speed of sums of doubles, and a quarter of that of extremes. */
-static int sees_ahead(void)
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    __builtin_cpu_init();
-    return __builtin_cpu_is("amd") != 0;
-#else
-    return 0;
-#endif
-}
-
 static void plan_inner(plan *p)
 {
     const cpu_walk *r = &p->reduced;
@@ -139,7 +128,7 @@ static void plan_inner(plan *p)
     p->linear = r->operands == 1 || (r->ndim == 1 && (r->stride[1][0] == 1 || r->size <= 1));
     if (p->unit && p->cell->finish != CPU_FINISH_PRODUCT &&
         r->size * p->in_bytes > FAR_BYTES / p->kept.size)
-        p->far = sees_ahead() ? CPU_FAR_SEEN : CPU_FAR_ASKED;
+        p->far = cpu_blocks_asks() ? CPU_FAR_ASKED : CPU_FAR_SEEN;
     if (p->unit && p->cell->finish == CPU_FINISH_VALUE && !p->cell->stop)
         p->fold *= MANY_FOLDS; /* no bit depends on how extremes are cut */
     p->cut_runs = !p->linear || (p->unit && r->shape[last] >= 256);

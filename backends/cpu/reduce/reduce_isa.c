@@ -3,7 +3,7 @@
  * and dtype. */
 #include <math.h>
 #include <string.h>
-#ifdef __AVX512F__
+#ifdef __AVX512VL__
 #include <immintrin.h>
 #endif
 #include "math/exp.h"
@@ -11,10 +11,12 @@
 #include "math/vmath.h"
 
 enum {
-    CPU_LANES = 64, /* of an inner fold */
-    CPU_FEW = 16,   /* of one of few elements */
+    CPU_LANES = 64,           /* of an inner fold */
+    CPU_FEW = 16,             /* of one of few elements */
+    CPU_JOINED = CPU_FEW / 4, /* that the sums of either are joined to first */
     CPU_TOPS = 256, /* elements of rows whose maxima are found ahead of their exponentials */
-    CPU_AHEAD_BYTES = 16384
+    CPU_AHEAD_BYTES = 16384, /* asked for into the second cache, */
+    CPU_NEAR_BYTES = 4096    /* and into the first */
 };
 #if defined(__GNUC__) && !defined(__clang__)
 #define CPU_INDEPENDENT _Pragma("GCC ivdep") /* rows never overlap states */
@@ -24,36 +26,53 @@ enum {
 #define CPU_UNROLL_ROWS
 #endif
 
-/* What lies a little further than processors look ahead by themselves is asked for; it may be nothing. */
+/* What lies a little further than processors look ahead by themselves is asked for; it may be nothing. Each
+ * cache has as many lines under way as it has places for them: those of both are used. */
 CPU_INLINE void ahead(const void *from, int nbytes)
 {
-    for (int i = 0; i < nbytes; i += 64)
+    for (int i = 0; i < nbytes; i += 64) {
         __builtin_prefetch((const char *)from + CPU_AHEAD_BYTES + i, 0, 2);
+        __builtin_prefetch((const char *)from + CPU_NEAR_BYTES + i, 0, 3);
+    }
 }
 
-#if defined(__AVX512F__)
-/* Whole rows of CPU_LANES floats into lanes of double, which stay in registers: how many elements. Compilers
- * load a vector of floats and take it apart by a shuffle, where half a vector can be loaded and widened. */
-static int64_t sum_rows(double *lanes, const float *x, int64_t n, int is_asked)
+#if defined(__AVX512VL__)
+/* The last row, which is not whole, onto the lanes. */
+CPU_INLINE void sum_row(__m256d *v, const float *x, int64_t n)
 {
-    __m512d v[CPU_LANES / 8];
-    const int64_t whole = n / CPU_LANES * CPU_LANES;
     CPU_UNROLL_ROWS
-    for (int j = 0; j < CPU_LANES / 8; j++)
-        v[j] = _mm512_loadu_pd(lanes + 8 * j);
-    for (int64_t i = 0; i < whole; i += CPU_LANES) {
-        if (is_asked)
-            ahead(x + i, CPU_LANES * (int)sizeof *x);
-        CPU_UNROLL_ROWS
-        for (int j = 0; j < CPU_LANES / 8; j++)
-            v[j] = _mm512_add_pd(v[j], _mm512_cvtps_pd(_mm256_loadu_ps(x + i + 8 * j)));
+    for (int j = 0; j < CPU_LANES / 4; j++) {
+        const int64_t left = n - 4 * j;
+        const __mmask8 mask = (__mmask8)(left >= 4 ? 15 : left > 0 ? (1 << left) - 1 : 0);
+        const __m256d y = _mm256_cvtps_pd(_mm_maskz_loadu_ps(mask, x + 4 * j));
+        v[j] = _mm256_mask_add_pd(v[j], mask, v[j], y);
     }
-    CPU_UNROLL_ROWS
-    for (int j = 0; j < CPU_LANES / 8; j++)
-        _mm512_storeu_pd(lanes + 8 * j, v[j]);
-    return whole;
 }
-#define SUM_ROWS sum_rows
+/* A run of floats into lanes of double, joined to CPU_JOINED; lanes stay in registers. Vectors of 32 bytes,
+ * since those of 64 leave an Intel core one port less, and each takes a shuffle to be widened. */
+static void sum_run(double *lanes, const float *x, int64_t n, int is_asked)
+{
+    __m256d v[CPU_LANES / 4];
+    CPU_UNROLL_ROWS
+    for (int j = 0; j < CPU_LANES / 4; j++)
+        v[j] = _mm256_set1_pd(-0.0);
+    for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES) {
+        if (is_asked)
+            ahead(x, CPU_LANES * (int)sizeof *x);
+        CPU_UNROLL_ROWS
+        for (int j = 0; j < CPU_LANES / 4; j++)
+            v[j] = _mm256_add_pd(v[j], _mm256_cvtps_pd(_mm_loadu_ps(x + 4 * j)));
+    }
+    if (n > 0)
+        sum_row(v, x, n);
+    CPU_UNROLL_ROWS
+    for (int h = CPU_LANES / 8; h > 0; h /= 2)
+        CPU_UNROLL_ROWS
+    for (int j = 0; j < h; j++)
+        v[j] = _mm256_add_pd(v[j], v[j + h]);
+    _mm256_storeu_pd(lanes, v[0]);
+}
+#define SUM_RUN sum_run
 #endif
 #define T float
 #define TNAME f32
@@ -65,7 +84,7 @@ static int64_t sum_rows(double *lanes, const float *x, int64_t n, int is_asked)
 #define HAS_ARG 1
 #define KEY int32_t
 #include "reduce/type_tmpl.h"
-#undef SUM_ROWS
+#undef SUM_RUN
 
 #define T double
 #define TNAME f64

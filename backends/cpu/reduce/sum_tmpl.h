@@ -3,7 +3,7 @@
  *   WIDE    what a lane accumulates in, wide enough for one fold
  *   TOTAL   what a state is: the same or wider; integers wrap in unsigned types
  *   IS_PROD, and COMPENSATED for sums whose state carries the rounding errors in a second plane
- * and may define SUM_ROWS, for ROWS_OF_LANES of lanes_tmpl.h.
+ * and may define SUM_RUN, for RUN_OF_LANES of lanes_tmpl.h.
  * The neutral element of floating sums is -0.0, so that a sum of negative zeros stays one. */
 #define STATE TOTAL
 #define INIT(type) (IS_PROD ? (type)1 : (type)-0.0)
@@ -71,11 +71,11 @@ static void FN(merge)(const cpu_fold *f, const cpu_fold *from, int64_t n)
     }
 }
 
-#ifdef SUM_ROWS
-#define ROWS_OF_LANES SUM_ROWS
+#ifdef SUM_RUN
+#define RUN_OF_LANES SUM_RUN
 #endif
 #include "reduce/lanes_tmpl.h"
-#undef ROWS_OF_LANES
+#undef RUN_OF_LANES
 #undef INIT
 #undef STATE
 #undef IS_PROD

@@ -65,6 +65,18 @@ int cpu_blocks_streams(const cpu_blocks *b, int k, int n_in, int64_t size)
     return 1;
 }
 
+/* A server of Intel's adds up 16 GB/s by itself and 29 if asked ahead. On AMD's asking costs a third of the
+ * speed of sums of doubles, and a quarter of that of extremes. */
+int cpu_blocks_asks(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") == 0;
+#else
+    return 1;
+#endif
+}
+
 void cpu_blocks_seek(cpu_blocks_place *p, const cpu_blocks *b, char **at, int64_t i)
 {
     int64_t per_outer = b->row_blocks * b->col_blocks, outer = i / per_outer;

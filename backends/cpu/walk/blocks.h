@@ -48,6 +48,8 @@ int64_t cpu_blocks_cut(cpu_blocks *b, int64_t block_rows, int64_t block_cols);
  * cache: rows are dense and long, and it does not take the place of one of the first n_in operands,
  * whose lines are in the cache already. */
 int cpu_blocks_streams(const cpu_blocks *b, int k, int n_in, int64_t size);
+/* Whether what is read in order from memory is worth asking for ahead of the processor. */
+int cpu_blocks_asks(void);
 /* To the i-th block of all; at is the user's, n pointers. */
 void cpu_blocks_seek(cpu_blocks_place *p, const cpu_blocks *b, char **at, int64_t i);
 /* To the next outer index. */
