@@ -85,14 +85,23 @@ static int64_t rounded_bytes(const quant_params *p)
     return (p->n + elements - 1) / elements * (elements + 256 * groups);
 }
 
+/* Warps, of `most` that fit, whose turns with so many pairs of rows are fewest. */
+static int64_t few_warps_of_turns(int64_t most, int64_t pairs)
+{
+    int64_t best = FEW_MANY_TURNS < most ? FEW_MANY_TURNS : most;
+    for (int64_t warps = best; warps <= most && warps <= FEW_ONE_TURN; warps++)
+        if ((pairs + warps - 1) / warps * warps < (pairs + best - 1) / best * best)
+            best = warps;
+    return best;
+}
 /* Warps of a block of threads, of `most` that fit, that takes so many pairs of rows: no more than have work, but for those
  * that round. */
 static int64_t few_warps(int64_t most, uint32_t rows, int64_t pairs)
 {
     if (pairs < FEW_LEAST)
         return FEW_LEAST;
-    if (rows == 1 && pairs > FEW_ONE_TURN && most > FEW_MANY_TURNS)
-        return FEW_MANY_TURNS;
+    if (rows == 1 && pairs > FEW_ONE_TURN)
+        return few_warps_of_turns(most, pairs);
     return pairs < most ? pairs : most;
 }
 

@@ -15,8 +15,8 @@ enum {
 };
 /* Warps of a block of threads, of which a multiprocessor runs one at once, at most, where a has m rows: more leave
  * fewer registers than q3_K needs. One row is multiplied by up to FEW_ONE_TURN warps where each has one pair of rows, else
- * by FEW_MANY_TURNS. Of 11,008 rows an H100 took with 18, 16 and 12 of them 13.4, 12.5 and 11.5 us (q3_K), 9.5, 9.2 and
- * 8.9 (q2_K), 20.2, 19.9 and 19.7 (q8_0), 12.2, 12.1 and 12.3 (q4_0), and with 10 longer. */
+ * by at least FEW_MANY_TURNS: by so many that the turns of all are fewest, since a turn takes longer the more warps
+ * take it. */
 #define FEW_WARPS(m) ((m) > 1 ? 16 : 20)
 enum { FEW_ONE_TURN = 16, FEW_MANY_TURNS = 12 };
 
