@@ -9,14 +9,20 @@
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
+#define Q_STEPPED_MINIMA (MIN && !ALIKE) /* whole numbers, as steps are */
 enum {
 #ifdef WIDE_DOT /* codes that are signed are at least 0 by 128 more */
     Q_FN(less) = SIGNED ? 128 : LESS,
 #else
     Q_FN(less) = LESS,
 #endif
+    Q_FN(times) = Q_STEPPED_MINIMA ? 4 : 1, /* codes of two bits lie where they are four times as much */
+#if defined(WIDE_DOT) && Q_STEPPED_MINIMA
+    Q_FN(order) = QUANT_STRIPED
+#else
     Q_FN(order) =
         BLOCK == 32 ? (PAIRED ? QUANT_PAIRED : QUANT_PLAIN) : (ALIKE ? QUANT_LANED : QUANT_STEPPED)
+#endif
 };
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
@@ -76,7 +82,9 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
     }
 }
 
-#ifdef WIDE_DOT
+#if defined(WIDE_DOT) && Q_STEPPED_MINIMA
+#include "quant/dot_striped_tmpl.h"
+#elif defined(WIDE_DOT)
 #include "quant/dot_vnni_tmpl.h"
 #elif defined(FAST_UNPACK)
 /* Scales and minima of a span of blocks; where halves have steps, what these are multiplied by. */
@@ -97,11 +105,7 @@ static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsign
     const __m256 unit = _mm256_set1_ps(Q_CAT(nd_q_unit, FORMAT)(blocks));
     _mm256_store_ps(scale, unit);
     _mm256_store_ps(scale + 8, unit);
-#if MIN
-    Q_CAT(minima, FORMAT)(blocks, min);
-#else
     (void)min;
-#endif
 #endif
 }
 
@@ -115,11 +119,21 @@ static inline __attribute__((always_inline)) void Q_FN(factors)(const unsigned c
     _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES];
     Q_FN(span_scales)(from, scale, min);
 #if !ALIKE
-    store_steps(f->step + place * QUANT_HALVES, Q_CAT(steps, FORMAT)(from));
+    store_steps(f->step + place * QUANT_HALVES, Q_CAT(raised_steps, FORMAT)(from));
 #endif
     for (int r = 0; r < rows; r++)
         scales_times(scale, x[r].d + at / 16, f->both[r] + place * QUANT_HALVES);
-    for (int r = 0; MIN && r < rows; r++)
+#if Q_STEPPED_MINIMA
+    const __m256i least = Q_CAT(least, FORMAT)(from);
+    const __m256 unit = _mm256_set1_ps(Q_CAT(nd_q_low, FORMAT)(from));
+    for (int r = 0; r < rows; r++) {
+        const __m256i sums = _mm256_madd_epi16(least, bytes_of(x[r].total + at / 16));
+        const __m256 both =
+            _mm256_mul_ps(_mm256_loadu_ps(x[r].group_d + at / 32), _mm256_cvtepi32_ps(sums));
+        low[r][0] = _mm256_add_ps(low[r][0], _mm256_mul_ps(unit, both));
+    }
+#endif
+    for (int r = 0; MIN && ALIKE && r < rows; r++)
         for (int i = 0; i < 2; i++)
             low[r][i] = _mm256_add_ps(low[r][i],
                                       _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
@@ -166,8 +180,8 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
         const int first = ALIKE ? 4 * p : 2 * p, apart = ALIKE ? 2 : 1, next = ALIKE ? 1 : 4;
         __m256i code[2][2];
         for (int k = 0; k < 2; k++)
-            halves_of_two(Q_CAT(codes, FORMAT)(from, first + next * k),
-                          Q_CAT(codes, FORMAT)(from, first + next * k + apart), code[k]);
+            halves_of_two(Q_CAT(raised, FORMAT)(from, first + next * k),
+                          Q_CAT(raised, FORMAT)(from, first + next * k + apart), code[k]);
         const int16_t *step = f->step + place * QUANT_HALVES;
         for (int r = 0; r < rows; r++) {
             __m256i sums[2];
@@ -275,7 +289,7 @@ static inline void Q_FN(unpack_span)(const unsigned char *blocks, int n, span *s
 #define Q_STEP(block, h) 1
 #else
 #define Q_UNIT(block, s, g) Q_CAT(nd_q_unit, FORMAT)(block)
-#define Q_STEP(block, h) Q_CAT(nd_q_step, FORMAT)(block, h)
+#define Q_STEP(block, h) (Q_FN(times) * Q_CAT(nd_q_step, FORMAT)(block, h))
 #endif
 static inline void Q_FN(add_span)(const unsigned char *block, const span *s, const quant_row *x,
                                   int64_t at, float *sum)
@@ -297,6 +311,19 @@ static inline void Q_FN(add_span)(const unsigned char *block, const span *s, con
 #undef Q_UNIT
 #undef Q_STEP
 #endif
+#if Q_STEPPED_MINIMA
+static inline void Q_FN(add_least)(const unsigned char *block, const quant_row *x, int64_t at,
+                                   float *low)
+{
+    const float unit = Q_CAT(nd_q_low, FORMAT)(block);
+    for (int g = 0; g < QUANT_SPAN / 32; g++) {
+        int sum = 0;
+        for (int h = 2 * g; h < 2 * g + 2; h++)
+            sum += Q_CAT(nd_q_least, FORMAT)(block, h) * x->total[at / 16 + h];
+        low[g] += unit * (x->group_d[at / 32 + g] * (float)sum);
+    }
+}
+#endif
 
 static void Q_FN(dot_one)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
                           float *out)
@@ -315,7 +342,9 @@ static void Q_FN(dot_one)(const unsigned char *blocks, int64_t n, const quant_ro
 #else
             (PAIRED ? add_paired : add_products)(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
 #endif
-#if MIN
+#if Q_STEPPED_MINIMA
+            Q_FN(add_least)(blocks + at / BLOCK * NBYTES, &x[r], at, low[r]);
+#elif MIN
             add_minima(s.min, x[r].sum + at / 16, low[r]);
 #endif
         }
@@ -341,6 +370,7 @@ static void Q_FN(dot)(const quant_blocks *w, const quant_row *x, int rows, float
 #undef Q_FN
 #undef Q_UNPACK
 #undef Q_BLOCK_HALVES
+#undef Q_STEPPED_MINIMA
 #undef FORMAT
 #undef BLOCK
 #undef NBYTES

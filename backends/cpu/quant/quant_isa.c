@@ -127,9 +127,25 @@ static inline int64_t lane_place(int stepped, int64_t at)
     return at / QUANT_SPAN * QUANT_SPAN + quarter / (VECTOR / 16) * 4 * VECTOR + number * VECTOR +
            quarter % (VECTOR / 16) * 16;
 }
+/* The same where two rows of blocks are computed at once: vectors of 32 codes, a half of two groups each, 0 and 4, 1 and
+ * 5, 2 and 6, 3 and 7, first halves before second ones; and the lanes of groups 0, 1, 4, 5 come before those of 2, 3, 6, 7. */
+static inline int striped_lane(int group)
+{
+    return group % 4 / 2 * 8 + group / 4 * 4 + group % 2 * 2;
+}
+static inline int64_t striped_place(int64_t at)
+{
+    const int group = (int)(at % QUANT_SPAN / 32), half = (int)(at % 32 / 16);
+    return at / QUANT_SPAN * QUANT_SPAN + group % 4 * 64 + half * 32 + group / 4 * 16;
+}
+static inline int lane_in(int order, int group)
+{
+    return order == QUANT_STRIPED ? striped_lane(group) : lane_of(order == QUANT_STEPPED, group);
+}
 static int64_t place_of(const quant_format *of, int64_t at)
 {
-    return of->order >= QUANT_LANED    ? lane_place(of->order == QUANT_STEPPED, at)
+    return of->order == QUANT_STRIPED   ? striped_place(at)
+           : of->order >= QUANT_LANED    ? lane_place(of->order == QUANT_STEPPED, at)
            : of->order == QUANT_PAIRED ? paired_place(at)
                                        : at;
 }
@@ -181,15 +197,15 @@ static void activate(const float *in, int64_t n, const quant_format *of, quant_m
                 code[l] = (int8_t)whole[16 * h + l];
             for (int l = 0; l < 16; l++)
                 total += whole[16 * h + l];
+            x->total[from / 16] = (int16_t)total;
             x->sum[from / 16] = scale * (float)total;
             const int group = (int)(at % QUANT_SPAN / 32);
-            x->d[(at - at % QUANT_SPAN) / 16 + lane_of(of->order == QUANT_STEPPED, group) + h] =
-                scale;
+            x->d[(at - at % QUANT_SPAN) / 16 + lane_in(of->order, group) + h] = scale / (float)of->times;
         }
     }
     sum_less(x->code, end, of, x->less);
     for (int64_t h = n / 16; h < end / 16; h++)
-        x->d[h] = x->sum[h] = x->group_d[h / 2] = 0;
+        x->d[h] = x->sum[h] = x->group_d[h / 2] = x->total[h] = 0;
 }
 
 /* ---- products ---- */
@@ -349,6 +365,17 @@ static inline float total_wide(__m512 sum)
 {
     return total_of(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps(sum, 1));
 }
+/* Of the lanes of two rows of blocks, in the order of striped_lane, each in half of both vectors: in the order that total
+ * adds those of lane_of. */
+static inline void total_striped(const __m512 sum[2], float out[2])
+{
+    const __m512 four = _mm512_add_ps(sum[0], sum[1]);
+    const __m512 two = _mm512_add_ps(four, _mm512_permute_ps(four, 0x4e));
+    const __m512 one = _mm512_add_ps(two, _mm512_shuffle_f32x4(two, two, 0xb1));
+    const __m512 all = _mm512_add_ps(one, _mm512_movehdup_ps(one));
+    out[0] = _mm512_cvtss_f32(all);
+    out[1] = _mm_cvtss_f32(_mm512_extractf32x4_ps(all, 2));
+}
 #endif
 
 /* ---- the formats ---- */
@@ -466,7 +493,7 @@ const quant_table CPU_ISA_FN(quant_table_of) = {
     .format =
         {
 #define ND_QUANT(NAME, id, block, nbytes, min, writes, name, doc) \
-    [id] = {dequantize_##name, dot_##name, less_##name, order_##name},
+    [id] = {dequantize_##name, dot_##name, less_##name, order_##name, times_##name},
 #include <ndock/quant.def>
         },
     .load = load,

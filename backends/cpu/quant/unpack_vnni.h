@@ -7,6 +7,13 @@
 /* The compiler would gather single words in vectors. */
 #define KEEP_IN_REGISTER(number) __asm__("" : "+r"(number))
 
+/* Zeros, made where they are wanted, which takes no time: the compiler would copy a register of zeros. */
+static inline __attribute__((always_inline)) __m512i new_zeros(void)
+{
+    __m512i zeros;
+    __asm__ volatile("vpxor %x0, %x0, %x0" : "=x"(zeros));
+    return zeros;
+}
 /* 32 bytes, and 32 others. */
 static inline __m512i two_of(const void *first, const void *second)
 {
@@ -67,11 +74,6 @@ static inline void wide_codes_q5_K(const unsigned char *b, __m512i code[4])
     for (int i = 0; i < 4; i++)
         code[i] = with_bits(code[i], b + 16 + 16 * (i % 2), _mm512_slli_epi32(even, i / 2), 16);
 }
-static inline void wide_codes_q2_K(const unsigned char *b, __m512i code[4])
-{
-    for (int i = 0; i < 4; i++)
-        code[i] = four_fields(b + 16 + 16 * i);
-}
 static inline void wide_codes_q3_K(const unsigned char *b, __m512i code[4])
 {
     const __m512i low = quarters_of(0x01010101, 0x02020202, 0x04040404, 0x08080808);
@@ -93,6 +95,69 @@ static inline void wide_codes_q6_K(const unsigned char *b, __m512i code[4])
         code[i] = _mm512_or_si512(_mm512_and_si512(four, _mm512_set1_epi8(15)),
                                   _mm512_and_si512(two, _mm512_set1_epi8(48)));
     }
+}
+
+/* ---- blocks a and b of two rows, each in half of every vector ---- */
+
+/* code[s][h]: of groups s and s + 4, half h, of 64 bytes in which each has two bits of four groups; those of odd s are
+ * where they lie, four times as much as they are. */
+static inline void striped_pairs(const unsigned char *a, const unsigned char *b,
+                                 __m512i code[4][2])
+{
+    const __m512i first = _mm512_loadu_si512(a), second = _mm512_loadu_si512(b);
+    const __m512i half[2] = {_mm512_shuffle_i32x4(first, second, 0x88),
+                             _mm512_shuffle_i32x4(first, second, 0xdd)};
+    for (int h = 0; h < 2; h++)
+        for (int s = 0; s < 4; s++)
+            code[s][h] = _mm512_and_si512(s < 2 ? half[h] : _mm512_srli_epi16(half[h], 4),
+                                          _mm512_set1_epi8(s % 2 ? 12 : 3));
+}
+static inline void striped_codes_q2_K(const unsigned char *a, const unsigned char *b,
+                                      __m512i code[4][2])
+{
+    striped_pairs(a + 16, b + 16, code);
+}
+/* 16 bytes of each as words. */
+static inline __m512i striped_words(const unsigned char *a, const unsigned char *b)
+{
+    const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)a),
+                  second = _mm_loadu_si128((const __m128i *)(const void *)b);
+    return _mm512_cvtepu8_epi16(
+        _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1));
+}
+/* The steps, and the minima's whole numbers, of each 16 elements. */
+static inline __m512i striped_steps_q2_K(const unsigned char *a, const unsigned char *b,
+                                         __m512i *least)
+{
+    const __m512i both = striped_words(a, b);
+    const __m512i by = _mm512_set1_epi64(0x0000000000020002); /* groups of even numbers four times */
+    *least = _mm512_srli_epi16(both, 4);
+    return _mm512_sllv_epi16(_mm512_and_si512(both, _mm512_set1_epi16(15)), by);
+}
+/* The two binary16 at a and b, each in half of the lanes: the first ones and the second ones. */
+static inline void striped_heads(const unsigned char *a, const unsigned char *b, __m512 head[2])
+{
+    int32_t first, second;
+    memcpy(&first, a, sizeof first);
+    memcpy(&second, b, sizeof second);
+    const __m512 both = _mm512_cvtph_ps(
+        _mm256_mask_set1_epi32(_mm256_set1_epi32(first), 0xf0, second));
+    head[0] = _mm512_moveldup_ps(both);
+    head[1] = _mm512_movehdup_ps(both);
+}
+/* Steps of half h of groups 0 and 1 (p = 0), 2 and 3 (p = 1), then those four groups further, four times each. */
+static inline void striped_steps(__m512i steps, __m512i of[2][2])
+{
+    const long long each = 0x0001000100010001;
+    for (int p = 0; p < 2; p++)
+        for (int h = 0; h < 2; h++) {
+            const long long from = 4 * p + h;
+            of[p][h] = _mm512_permutexvar_epi16(
+                _mm512_setr_epi64(each * from, each * (from + 2), each * (from + 8),
+                                  each * (from + 10), each * (from + 16), each * (from + 18),
+                                  each * (from + 24), each * (from + 26)),
+                steps);
+        }
 }
 
 /* ---- four blocks ---- */
@@ -208,16 +273,6 @@ static inline __m512 scales_and_minima(const unsigned char *b, __m512 *min)
 }
 #define wide_minima_q4_K scales_and_minima
 #define wide_minima_q5_K scales_and_minima
-static inline __m512 wide_minima_q2_K(const unsigned char *b, __m512 *min)
-{
-    int32_t both;
-    memcpy(&both, b + 80, sizeof both);
-    const __m512 heads = _mm512_cvtph_ps(_mm256_set1_epi32(both));
-    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)b);
-    const __m512i least = _mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes), 4);
-    *min = _mm512_mul_ps(_mm512_cvtepi32_ps(least), _mm512_movehdup_ps(heads));
-    return _mm512_moveldup_ps(heads);
-}
 /* The binary16 at b, in all lanes. */
 static inline __m512 one_head(const unsigned char *b)
 {
