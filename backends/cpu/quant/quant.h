@@ -26,8 +26,15 @@ typedef struct {
 
 /* How a row's codes are ordered, and what a span's 16 lanes sum: products of four elements, as they come; of eight, two
  * each of a block's low and high nibbles; of 16 of a group in blocks of 256, those whose place among the 32 has the
- * same bit 3; the same with a step for each half of a group; the same in the order of two rows of blocks at once. */
-enum { QUANT_PLAIN, QUANT_PAIRED, QUANT_LANED, QUANT_STEPPED, QUANT_STRIPED };
+ * same bit 3; the same with a step for each half of a group; the same two in the order of two rows of blocks at once. */
+enum {
+    QUANT_PLAIN,
+    QUANT_PAIRED,
+    QUANT_LANED,
+    QUANT_STEPPED,
+    QUANT_STRIPED_LANED,
+    QUANT_STRIPED_STEPPED
+};
 
 /* Rows of blocks, n elements each. */
 typedef struct {

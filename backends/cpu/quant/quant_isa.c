@@ -127,27 +127,37 @@ static inline int64_t lane_place(int stepped, int64_t at)
     return at / QUANT_SPAN * QUANT_SPAN + quarter / (VECTOR / 16) * 4 * VECTOR + number * VECTOR +
            quarter % (VECTOR / 16) * 16;
 }
-/* The same where two rows of blocks are computed at once: vectors of 32 codes, a half of two groups each, 0 and 4, 1 and
- * 5, 2 and 6, 3 and 7, first halves before second ones; and the lanes of groups 0, 1, 4, 5 come before those of 2, 3, 6, 7. */
-static inline int striped_lane(int group)
+/* The same where two rows of blocks are computed at once: vectors of 32 codes, a half of two groups each, which are four
+ * groups apart where halves have steps, else two; of four such pairs, first halves before second ones. Lanes are those of
+ * the first group of the pairs 0 and 1, of the second of both, then those of the pairs 2 and 3. */
+static inline void striped(int stepped, int group, int *pair, int *second)
 {
-    return group % 4 / 2 * 8 + group / 4 * 4 + group % 2 * 2;
+    *pair = stepped ? group % 4 : group / 4 * 2 + group % 2;
+    *second = stepped ? group / 4 : group % 4 / 2;
 }
-static inline int64_t striped_place(int64_t at)
+static inline int striped_lane(int stepped, int group)
 {
-    const int group = (int)(at % QUANT_SPAN / 32), half = (int)(at % 32 / 16);
-    return at / QUANT_SPAN * QUANT_SPAN + group % 4 * 64 + half * 32 + group / 4 * 16;
+    int pair, second;
+    striped(stepped, group, &pair, &second);
+    return pair / 2 * 8 + second * 4 + pair % 2 * 2;
+}
+static inline int64_t striped_place(int stepped, int64_t at)
+{
+    int pair, second;
+    striped(stepped, (int)(at % QUANT_SPAN / 32), &pair, &second);
+    return at / QUANT_SPAN * QUANT_SPAN + pair * 64 + at % 32 / 16 * 32 + second * 16;
 }
 static inline int lane_in(int order, int group)
 {
-    return order == QUANT_STRIPED ? striped_lane(group) : lane_of(order == QUANT_STEPPED, group);
+    return order >= QUANT_STRIPED_LANED ? striped_lane(order == QUANT_STRIPED_STEPPED, group)
+                                        : lane_of(order == QUANT_STEPPED, group);
 }
 static int64_t place_of(const quant_format *of, int64_t at)
 {
-    return of->order == QUANT_STRIPED   ? striped_place(at)
-           : of->order >= QUANT_LANED    ? lane_place(of->order == QUANT_STEPPED, at)
-           : of->order == QUANT_PAIRED ? paired_place(at)
-                                       : at;
+    return of->order >= QUANT_STRIPED_LANED ? striped_place(of->order == QUANT_STRIPED_STEPPED, at)
+           : of->order >= QUANT_LANED       ? lane_place(of->order == QUANT_STEPPED, at)
+           : of->order == QUANT_PAIRED      ? paired_place(at)
+                                            : at;
 }
 
 #ifdef WIDE_DOT
@@ -200,7 +210,8 @@ static void activate(const float *in, int64_t n, const quant_format *of, quant_m
             x->total[from / 16] = (int16_t)total;
             x->sum[from / 16] = scale * (float)total;
             const int group = (int)(at % QUANT_SPAN / 32);
-            x->d[(at - at % QUANT_SPAN) / 16 + lane_in(of->order, group) + h] = scale / (float)of->times;
+            x->d[(at - at % QUANT_SPAN) / 16 + lane_in(of->order, group) + h] =
+                scale / (float)of->times;
         }
     }
     sum_less(x->code, end, of, x->less);
@@ -291,11 +302,19 @@ static inline __m256i steps_of_two(int16_t first, int16_t second)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_set1_epi16(first)),
                                    _mm_set1_epi16(second), 1);
 }
+/* The same of steps that groups have, in eight bytes: byte 128 of a selector is 0. */
+static inline __m256i steps_of_groups(const int16_t *bytes, int first, int second)
+{
+    int64_t all;
+    memcpy(&all, bytes, sizeof all);
+    return _mm256_shuffle_epi8(_mm256_set1_epi64x(all),
+                               steps_of_two((int16_t)(0x8000 | first), (int16_t)(0x8000 | second)));
+}
 /* What sums of some spans are multiplied by, for each lane. */
 enum { QUANT_SPANS = 8 };
 typedef struct {
     _Alignas(64) float both[QUANT_ROWS][QUANT_SPANS * QUANT_HALVES];
-    int16_t step[QUANT_SPANS * QUANT_HALVES];
+    int16_t step[QUANT_SPANS * QUANT_HALVES]; /* of halves; bytes, of groups that have one */
 } quant_factors;
 #else
 /* The group whose products lanes 2*pair and 2*pair + 1 sum. */
@@ -367,12 +386,15 @@ static inline float total_wide(__m512 sum)
 }
 /* Of the lanes of two rows of blocks, in the order of striped_lane, each in half of both vectors: in the order that total
  * adds those of lane_of. */
-static inline void total_striped(const __m512 sum[2], float out[2])
+static inline void total_striped(const __m512 sum[2], int stepped, float out[2])
 {
-    const __m512 four = _mm512_add_ps(sum[0], sum[1]);
-    const __m512 two = _mm512_add_ps(four, _mm512_permute_ps(four, 0x4e));
-    const __m512 one = _mm512_add_ps(two, _mm512_shuffle_f32x4(two, two, 0xb1));
-    const __m512 all = _mm512_add_ps(one, _mm512_movehdup_ps(one));
+    __m512 all = _mm512_add_ps(sum[0], sum[1]);
+    if (stepped)
+        all = _mm512_add_ps(all, _mm512_permute_ps(all, 0x4e));
+    all = _mm512_add_ps(all, _mm512_shuffle_f32x4(all, all, 0xb1));
+    if (!stepped)
+        all = _mm512_add_ps(all, _mm512_permute_ps(all, 0x4e));
+    all = _mm512_add_ps(all, _mm512_movehdup_ps(all));
     out[0] = _mm512_cvtss_f32(all);
     out[1] = _mm_cvtss_f32(_mm512_extractf32x4_ps(all, 2));
 }

@@ -184,6 +184,26 @@ static inline void scales_of_sixes(const unsigned char *b, float *scale, float *
     put_twice(scale, scales, _mm256_set1_ps(ND_Q_HALF(b)));
     put_twice(min, minima, _mm256_set1_ps(-ND_Q_HALF(b + 2)));
 }
+/* Eight of them as words, each twice. */
+static inline __m256i words_twice(uint64_t bytes)
+{
+    const __m128i eight = _mm_set_epi64x(0, (long long)bytes);
+    return _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(eight, eight));
+}
+static inline uint64_t step_bytes_q4_K(const unsigned char *b)
+{
+    uint64_t scales, minima;
+    sixes(b + 4, &scales, &minima);
+    return scales;
+}
+static inline __m256i least_q4_K(const unsigned char *b)
+{
+    uint64_t scales, minima;
+    sixes(b + 4, &scales, &minima);
+    return words_twice(minima);
+}
+#define step_bytes_q5_K step_bytes_q4_K
+#define least_q5_K least_q4_K
 #define scales_q4_K scales_of_sixes
 #define scales_q5_K scales_of_sixes
 static inline __m256i codes_q4_K(const unsigned char *b, int g)

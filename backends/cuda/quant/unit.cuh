@@ -207,7 +207,8 @@ static __device__ __forceinline__ unsigned unit_zero(void)
 /* The products of the table's values of four nibbles. A value is the sum of two bytes: its own of the lower half of the
  * table, which are negative, or -1; and its own of the upper half, which are positive, and 1, or 0: of these nibbles have
  * their highest bits turned. */
-static __device__ __forceinline__ int unit_looked_up(unsigned nibbles, unsigned zero, int x, int sum)
+static __device__ __forceinline__ int unit_looked_up(unsigned nibbles, unsigned zero, int x,
+                                                     int sum)
 {
     sum = __dp4a(unit_pick(0xbfad9881u + zero, 0xf6eaddcfu, nibbles), x, sum);
     return __dp4a(unit_pick(0x271a0e02u + zero, 0x725a4636u, nibbles ^ 0x8888u), x, sum);
