@@ -11,14 +11,13 @@ enum {
     FEW_MOST = 8,     /* rows of a that are few */
     FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
     FEW_LEAST = 8,    /* warps of a block of threads that takes few rows */
-    FEW_STAGED = 9216 /* bytes of them on their way to a warp */
+    FEW_STAGED = 13312 /* bytes of them on their way to a warp */
 };
-/* Warps of a block of threads, of which a multiprocessor runs one at once, at most, where a has m rows: more leave
- * fewer registers than q3_K needs. One row is multiplied by up to FEW_ONE_TURN warps where each has one pair of rows, else
- * by at least FEW_MANY_TURNS: by so many that the turns of all are fewest, since a turn takes longer the more warps
- * take it. */
-#define FEW_WARPS(m) ((m) > 1 ? 16 : 20)
-enum { FEW_ONE_TURN = 16, FEW_MANY_TURNS = 12 };
+/* Warps of a block of threads, of which a multiprocessor runs one at once, at most: more leave fewer registers than q3_K
+ * needs. One row is multiplied by up to so many where each has one pair of rows; by FEW_MANY_TURNS or more where they have
+ * up to FEW_TURNS, so many that the turns of all are fewest, since a turn takes longer the more warps take it; else by
+ * FEW_MANY_TURNS, which the memory keeps busy. */
+enum { FEW_WARPS = 16, FEW_MANY_TURNS = 12, FEW_TURNS = 4 };
 
 /* Of dequantize: rows*n elements of blocks into out. Of activate: a, m rows of n elements, into
  * codes, d (each 32) and sums (each 16). Of product: out[i, r] of row i of a and row r of blocks. */
