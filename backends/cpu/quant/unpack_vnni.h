@@ -285,14 +285,25 @@ static inline __m256 eight_heads(const unsigned char *b, int nbytes)
     return _mm256_cvtph_ps(_mm_set_epi64x((long long)four_words(b + 4 * nbytes, nbytes),
                                           (long long)four_words(b, nbytes)));
 }
-/* The two binary16 at b of eight blocks, one after the other. */
+/* The 32 bits that each of eight blocks of 20 or 24 bytes begins with, all of which are read. */
+static inline __m256i eight_longs(const unsigned char *b, int nbytes)
+{
+    const __m512i first = _mm512_loadu_si512(b);
+    if (nbytes == 20) {
+        const __m512i by = _mm512_setr_epi32(0, 5, 10, 15, 16, 21, 26, 31, 0, 0, 0, 0, 0, 0, 0, 0);
+        return _mm512_castsi512_si256(
+            _mm512_permutex2var_epi32(first, by, _mm512_loadu_si512(b + 80)));
+    }
+    const __m512i by = _mm512_setr_epi32(0, 6, 12, 18, 24, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+                  last = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 20, 26, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i six = _mm512_permutex2var_epi32(first, by, _mm512_loadu_si512(b + 64));
+    return _mm512_castsi512_si256(
+        _mm512_permutex2var_epi32(six, last, _mm512_loadu_si512(b + 128)));
+}
+/* The two binary16 that they begin with, one after the other. */
 static inline __m512 eight_pairs(const unsigned char *b, int nbytes)
 {
-    __m128i four[2];
-    for (int i = 0; i < 2; i++, b += 4 * nbytes)
-        four[i] = _mm_set_epi64x((long long)two_longs(b + 2 * nbytes, nbytes),
-                                 (long long)two_longs(b, nbytes));
-    return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(four[0]), four[1], 1));
+    return _mm512_cvtph_ps(eight_longs(b, nbytes));
 }
 /* The binary16 at b, in all lanes. */
 static inline __m512 one_head(const unsigned char *b)

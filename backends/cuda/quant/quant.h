@@ -7,10 +7,10 @@
 enum {
     QUANT_THREADS = 256, /* of a block */
     QUANT_WARPS = QUANT_THREADS / 32,
-    QUANT_TILE = 4,   /* rows of a that one pass over b serves where there is more than one */
-    FEW_MOST = 8,     /* rows of a that are few */
-    FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
-    FEW_LEAST = 8,    /* warps of a block of threads that takes few rows */
+    QUANT_TILE = 4,    /* rows of a that one pass over b serves where there is more than one */
+    FEW_MOST = 8,      /* rows of a that are few */
+    FEW_ROWS = 2,      /* rows of blocks that a warp takes at a time, where a has few rows */
+    FEW_LEAST = 8,     /* warps of a block of threads that takes few rows */
     FEW_STAGED = 13312 /* bytes of them on their way to a warp */
 };
 /* Warps of a block of threads, of which a multiprocessor runs one at once, at most: more leave fewer registers than q3_K
