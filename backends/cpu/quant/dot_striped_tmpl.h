@@ -14,7 +14,7 @@ static inline __attribute__((always_inline)) __m512 Q_FN(floats_twice)(const flo
 }
 
 /* Sums of 16 products times their steps, of each half before they are added where these differ: of the groups of pairs
- * 2*p and 2*p + 1 (quant_isa.c). Four products fit 16 bits, so do eight. */
+ * 2*p and 2*p + 1 (activate.h). Four products fit 16 bits, so do eight. */
 static inline __attribute__((always_inline)) __m512i Q_FN(striped_sums)(const __m512i code[4][2],
                                                                         const int8_t *x, int p,
                                                                         const __m512i steps[2])
