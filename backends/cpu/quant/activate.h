@@ -50,23 +50,25 @@ static float largest(const float *x)
     return cpu_f32_of_bits(most >= 0x7f800000u ? 0x7fc00000u : most);
 }
 
-typedef float eight_floats __attribute__((vector_size(32)));
-typedef int32_t eight_words __attribute__((vector_size(32)));
+/* As wide as what reads the codes again, for which narrower stores would have to be joined. */
+enum { SOME = VECTOR > 32 ? 16 : 8 };
+typedef float some_floats __attribute__((vector_size(4 * SOME)));
+typedef int32_t some_words __attribute__((vector_size(4 * SOME)));
 
 /* 32 elements as whole numbers, halves away from zero; 0 for NaN. They are at most 127. Floats at least zero are compared
  * by their bits, whose order is theirs; comparisons give -1 where they hold. */
 static void codes_of(const float *x, float inverse, int32_t *code)
 {
-    for (int i = 0; i < 32; i += 8) {
-        eight_floats v;
+    for (int i = 0; i < 32; i += SOME) {
+        some_floats v;
         memcpy(&v, x + i, sizeof v);
         v *= inverse;
-        const eight_words bits = (eight_words)v, size = bits & 0x7fffffff, minus = bits >> 31;
-        const eight_floats kept = (eight_floats)(size & (size < 0x43000000 /* 128 */));
-        const eight_words down = __builtin_convertvector(kept, eight_words);
-        const eight_floats rest = kept - __builtin_convertvector(down, eight_floats);
-        const eight_words whole = down - ((eight_words)rest >= 0x3f000000 /* a half */);
-        const eight_words with_sign = (whole ^ minus) - minus;
+        const some_words bits = (some_words)v, size = bits & 0x7fffffff, minus = bits >> 31;
+        const some_floats kept = (some_floats)(size & (size < 0x43000000 /* 128 */));
+        const some_words down = __builtin_convertvector(kept, some_words);
+        const some_floats rest = kept - __builtin_convertvector(down, some_floats);
+        const some_words whole = down - ((some_words)rest >= 0x3f000000 /* a half */);
+        const some_words with_sign = (whole ^ minus) - minus;
         memcpy(code + i, &with_sign, sizeof with_sign);
     }
 }
@@ -158,6 +160,7 @@ static void activate(const float *in, int64_t n, const quant_format *of, quant_m
 {
     const int64_t end = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN;
     const int64_t last = n / PAIRED_RUN * PAIRED_RUN;
+    const float part = 1 / (float)of->times; /* a power of two */
     memset(x->code + last, 0, (size_t)(end - last));
     for (int64_t at = 0; at < n; at += 32) {
         const float scale = largest(in + at) / 127, inverse = scale > 0 ? 1 / scale : 0;
@@ -175,8 +178,7 @@ static void activate(const float *in, int64_t n, const quant_format *of, quant_m
             x->total[from / 16] = (int16_t)total;
             x->sum[from / 16] = scale * (float)total;
             const int group = (int)(at % QUANT_SPAN / 32);
-            x->d[(at - at % QUANT_SPAN) / 16 + lane_in(of->order, group) + h] =
-                scale / (float)of->times;
+            x->d[(at - at % QUANT_SPAN) / 16 + lane_in(of->order, group) + h] = scale * part;
         }
     }
     sum_less(x->code, end, of, x->less);
