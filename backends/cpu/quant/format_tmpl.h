@@ -16,9 +16,8 @@ enum {
 #else
     Q_FN(less) = LESS,
 #endif
-    Q_FN(times) = Q_STEPPED_MINIMA && !ALIKE
-                      ? 4
-                      : 1, /* codes of two bits lie where they are four times as much */
+    /* Codes of two bits are multiplied where they lie, some at four times what they are; others' steps are four times. */
+    Q_FN(times) = Q_STEPPED_MINIMA && !ALIKE ? 4 : 1,
 #if defined(WIDE_DOT) && Q_STEPPED_MINIMA
     Q_FN(order) = ALIKE ? QUANT_STRIPED_LANED : QUANT_STRIPED_STEPPED
 #else

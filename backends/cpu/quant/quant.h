@@ -8,11 +8,11 @@
 enum { QUANT_SPAN = 256, QUANT_HALVES = QUANT_SPAN / 16, QUANT_LANES = 16 };
 
 /* A row of activations: 8-bit codes; for each 32 elements group_d; for each 16 the sum of codes, `total`, and d times it; for
- * each lane of a span the d of its group; for each two codes the format's `less` times their sum. Of whole spans; what is beyond
+ * each lane of a span the d of its group over the format's `times`; for each two codes the format's `less` times their sum. Of whole spans; what is beyond
  * the row is zero. Of paired formats, each two blocks, 64 elements, have the first halves of both first, then the second
  * ones: what the low and the high bits of the blocks' bytes meet; `less` is that of each four that are summed as
  * integers. For avx512vnni each four blocks are ordered that way, and `less` has integers of 32 bits: what sums begin at.
- * Where codes of formats of large blocks are, lane_place says. */
+ * Where codes of formats of large blocks are, lane_place and striped_place say. */
 typedef struct {
     const int8_t *code;
     const float *d, *group_d, *sum;
@@ -49,7 +49,7 @@ typedef struct {
     void (*dot)(const quant_blocks *w, const quant_row *x, int rows, float *out);
     /* What codes are stored as more than they are: dot may take them as they are stored. */
     int less, order;
-    int times; /* what sums of products are more than they are: lanes have d over it */
+    int times; /* how many times what they are sums of products are */
 } quant_format;
 
 enum { QUANT_FORMATS = 21 }; /* above the ids of quant.def */
