@@ -85,22 +85,14 @@ static int64_t rounded_bytes(const quant_params *p)
     return (p->n + elements - 1) / elements * (elements + 256 * groups);
 }
 
-/* Warps, of `most` that fit, of a block of threads with one row of a and so many pairs of rows. */
-static int64_t few_warps_of_one(int64_t most, int64_t pairs)
-{
-    int64_t best = FEW_MANY_TURNS < most ? FEW_MANY_TURNS : most;
-    for (int64_t warps = best; pairs <= FEW_TURNS * FEW_MANY_TURNS && warps <= most; warps++)
-        if ((pairs + warps - 1) / warps * warps < (pairs + best - 1) / best * best)
-            best = warps;
-    return best;
-}
-/* The same of any number of rows: no more than have work, but for those that round. */
+/* Warps of a block of threads, of `most` that fit, that takes so many pairs of rows: no more than have work, but for those
+ * that round. */
 static int64_t few_warps(int64_t most, uint32_t rows, int64_t pairs)
 {
     if (pairs < FEW_LEAST)
         return FEW_LEAST;
-    if (rows == 1 && pairs > FEW_WARPS)
-        return few_warps_of_one(most, pairs);
+    if (rows == 1 && pairs > FEW_ONE_TURN && most > FEW_MANY_TURNS)
+        return FEW_MANY_TURNS;
     return pairs < most ? pairs : most;
 }
 
@@ -114,7 +106,8 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     if (warps < FEW_LEAST || tiles > MOST_TILES)
         return 0;
     blocks = blocks < 1 ? 1 : blocks < pairs ? blocks : pairs;
-    warps = few_warps(warps < FEW_WARPS ? warps : FEW_WARPS, rows, (pairs + blocks - 1) / blocks);
+    warps = few_warps(warps < FEW_WARPS(rows) ? warps : FEW_WARPS(rows), rows,
+                      (pairs + blocks - 1) / blocks);
     *l = (few_launch){.rows = rows,
                       .blocks = (uint32_t)blocks,
                       .tiles = (uint32_t)tiles,

@@ -7,17 +7,18 @@
 enum {
     QUANT_THREADS = 256, /* of a block */
     QUANT_WARPS = QUANT_THREADS / 32,
-    QUANT_TILE = 4,    /* rows of a that one pass over b serves where there is more than one */
-    FEW_MOST = 8,      /* rows of a that are few */
-    FEW_ROWS = 2,      /* rows of blocks that a warp takes at a time, where a has few rows */
-    FEW_LEAST = 8,     /* warps of a block of threads that takes few rows */
-    FEW_STAGED = 13312 /* bytes of them on their way to a warp */
+    QUANT_TILE = 4,   /* rows of a that one pass over b serves where there is more than one */
+    FEW_MOST = 8,     /* rows of a that are few */
+    FEW_ROWS = 2,     /* rows of blocks that a warp takes at a time, where a has few rows */
+    FEW_LEAST = 8,    /* warps of a block of threads that takes few rows */
+    FEW_STAGED = 9216 /* bytes of them on their way to a warp */
 };
-/* Warps of a block of threads, of which a multiprocessor runs one at once, at most: more leave fewer registers than q3_K
- * needs. One row is multiplied by up to so many where each has one pair of rows; by FEW_MANY_TURNS or more where they have
- * up to FEW_TURNS, so many that the turns of all are fewest, since a turn takes longer the more warps take it; else by
- * FEW_MANY_TURNS, which the memory keeps busy. */
-enum { FEW_WARPS = 16, FEW_MANY_TURNS = 12, FEW_TURNS = 4 };
+/* Warps of a block of threads, of which a multiprocessor runs one at once, at most, where a has m rows: more leave
+ * fewer registers than q3_K needs. One row is multiplied by up to FEW_ONE_TURN warps where each has one pair of rows, else
+ * by FEW_MANY_TURNS. Of 11,008 rows an H100 took with 18, 16 and 12 of them 13.4, 12.5 and 11.5 us (q3_K), 9.5, 9.2 and
+ * 8.9 (q2_K), 20.2, 19.9 and 19.7 (q8_0), 12.2, 12.1 and 12.3 (q4_0), and with 10 longer. */
+#define FEW_WARPS(m) ((m) > 1 ? 16 : 20)
+enum { FEW_ONE_TURN = 16, FEW_MANY_TURNS = 12 };
 
 /* Of dequantize: rows*n elements of blocks into out. Of activate: a, m rows of n elements, into
  * codes, d (each 32) and sums (each 16). Of product: out[i, r] of row i of a and row r of blocks. */
