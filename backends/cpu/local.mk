@@ -106,8 +106,8 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/program/chain.h %reldir%/program/chain_tmpl.h %reldir%/program/compile.c %reldir%/program/link.c %reldir%/program/program.h %reldir%/program/rows.c %reldir%/program/run.c %reldir%/program/scalars.c \
   %reldir%/pool/backward.c %reldir%/pool/forward.c %reldir%/pool/frame.c %reldir%/pool/plan.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/row_tmpl.h \
   %reldir%/pool/unfold.c \
-  %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/quant.c %reldir%/quant/quant.h \
-  %reldir%/quant/dot_vnni_tmpl.h %reldir%/quant/unpack_avx2.h %reldir%/quant/unpack_vnni.h \
+  %reldir%/quant/activate.h %reldir%/quant/encode.c %reldir%/quant/format_tmpl.h %reldir%/quant/lanes.h %reldir%/quant/quant.c %reldir%/quant/quant.h \
+  %reldir%/quant/dot_striped_tmpl.h %reldir%/quant/dot_vnni_tmpl.h %reldir%/quant/unpack_avx2.h %reldir%/quant/unpack_vnni.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
   %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \

@@ -4,8 +4,8 @@
  * CUDA C++. The includer defines
  *   ND_Q_FN         what functions are declared with: static inline, static __device__
  *   ND_Q_HALF(p)    the float of the two bytes at p, which are a binary16, low byte first
- * Where each 16 elements have a scale of their own, it is a whole number, nd_q_step_X, times the block's nd_q_unit_X, and a minimum
- * nd_q_least_X times nd_q_low_X.
+ * In blocks of 256 a scale is a whole number, nd_q_step_X, times the block's nd_q_unit_X, and a minimum nd_q_least_X times
+ * nd_q_low_X.
  * Layouts: the GGUF specification and the PyPI package gguf. Deliberately no include guard. */
 
 ND_Q_FN unsigned nd_q_nibble(const unsigned char *bytes, int half, int l)
@@ -167,6 +167,22 @@ ND_Q_FN int nd_q_code_q4_K(const unsigned char *b, int h, int l)
 {
     return (int)nd_q_nibble(b + 16 + 32 * (h / 4) + 16 * (h % 2), h / 2 % 2, l);
 }
+ND_Q_FN int nd_q_step_q4_K(const unsigned char *b, int h)
+{
+    return (int)nd_q_six_scale(b + 4, h / 2);
+}
+ND_Q_FN float nd_q_unit_q4_K(const unsigned char *b)
+{
+    return ND_Q_HALF(b);
+}
+ND_Q_FN int nd_q_least_q4_K(const unsigned char *b, int h)
+{
+    return (int)nd_q_six_min(b + 4, h / 2);
+}
+ND_Q_FN float nd_q_low_q4_K(const unsigned char *b)
+{
+    return -ND_Q_HALF(b + 2);
+}
 ND_Q_FN float nd_q_scale_q4_K(const unsigned char *b, int h)
 {
     return ND_Q_HALF(b) * nd_q_six_scale(b + 4, h / 2);
@@ -180,6 +196,22 @@ ND_Q_FN int nd_q_code_q5_K(const unsigned char *b, int h, int l)
 {
     const unsigned high = (unsigned)b[16 + 16 * (h % 2) + l] >> h / 2 & 1u;
     return (int)(nd_q_nibble(b + 48 + 32 * (h / 4) + 16 * (h % 2), h / 2 % 2, l) | high << 4);
+}
+ND_Q_FN int nd_q_step_q5_K(const unsigned char *b, int h)
+{
+    return (int)nd_q_six_scale(b + 4, h / 2);
+}
+ND_Q_FN float nd_q_unit_q5_K(const unsigned char *b)
+{
+    return ND_Q_HALF(b);
+}
+ND_Q_FN int nd_q_least_q5_K(const unsigned char *b, int h)
+{
+    return (int)nd_q_six_min(b + 4, h / 2);
+}
+ND_Q_FN float nd_q_low_q5_K(const unsigned char *b)
+{
+    return -ND_Q_HALF(b + 2);
 }
 ND_Q_FN float nd_q_scale_q5_K(const unsigned char *b, int h)
 {

@@ -118,6 +118,23 @@ def test_products_of_long_rows(name, device):
         assert np.all(np.isnan(np.asarray(nd.matmul_q(nd.asarray(x, device=device), w).to_device("cpu"))))
 
 
+@cases(*[(name, device) for name in SMALL + LARGE for device in DEVICES])
+def test_largest_sums(name, device):
+    """Codes, scales and minima of all bits set, and random ones, with codes of 127 of all signs: no sum of integers is too large."""
+    rng = np.random.default_rng(5)
+    raw = random_blocks(rng, 5, 768, name).reshape(5, -1, nd._ndock._quant_block(name)[1])
+    factors = [at + i for at in HALVES.get(name, (0,)) for i in range(2)]
+    heads = raw[:3, :, factors]
+    raw[0], raw[1], raw[2] = 255, 0, 0x7f
+    raw[:3, :, factors] = heads
+    w = nd.QuantArray(nd.asarray(raw.reshape(5, -1), device=device), name)
+    weights = np.asarray(nd.dequantize(w).to_device("cpu")).astype(np.float64)
+    for signs in (np.ones((1, 768)), -np.ones((1, 768)), np.where(weights < 0, -1.0, 1.0), np.where(rng.random((9, 768)) < 0.5, -1.0, 1.0)):
+        x = (signs * 127).astype(np.float32)
+        got = np.asarray(nd.matmul_q(nd.asarray(x, device=device), w).to_device("cpu"))
+        assert np.all(np.abs(got - x.astype(np.float64) @ weights.T) <= 2e-6 * (np.abs(x) @ np.abs(weights.T)))
+
+
 @cases(*[(name, device) for name in ("q2_K", "q3_K") for device in DEVICES])
 def test_products_of_many_rows(name, device):
     """So many rows that each multiprocessor of a GPU takes several tiles of 16, and adds its warps' sums more than once; the same
@@ -143,13 +160,13 @@ def test_products_of_many_rows(name, device):
 
 
 def hashes():
-    """A line for each format: products of random blocks, of one row, two, and more than are computed at once."""
+    """Lines for each format: products of random blocks, of one row, two, and more than are computed at once, and of tiny numbers."""
     lines = []
     for name in SMALL + LARGE:
         rng = np.random.default_rng(11)
         q = nd.QuantArray(nd.asarray(random_blocks(rng, 19, 1536, name), device="cpu"), name)
-        for m in (1, 2, 9):
-            x = nd.asarray(rng.standard_normal((m, 1536)).astype(np.float32), device="cpu")
+        for m, unit in ((1, 1), (2, 1), (9, 1), (3, 2.0**-112)):
+            x = nd.asarray((rng.standard_normal((m, 1536)) * unit).astype(np.float32), device="cpu")
             lines.append(name + hashlib.sha256(np.asarray(nd.matmul_q(x, q)).tobytes()).hexdigest())
     return "\n".join(lines)
 

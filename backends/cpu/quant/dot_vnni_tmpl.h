@@ -3,49 +3,17 @@
  * numbers are added in each, are those of all levels: sums of four or eight products are exact. */
 
 #if BLOCK == 256
-/* What a span's sums of 16 products are multiplied by; what minima add, straight away: they are stored as their
- * opposites. */
-static inline __attribute__((always_inline)) __m512 Q_FN(wide_scales)(const unsigned char *from,
-                                                                      const quant_row *x,
-                                                                      int64_t at, const int rows,
-                                                                      __m512 *low)
-{
-#if !MIN
-    (void)x;
-    (void)at;
-    (void)rows;
-    (void)low;
-    return one_head(from + NBYTES - 2);
-#else
-    __m512 min;
-    const __m512 scale = Q_CAT(wide_minima, FORMAT)(from, &min);
-    for (int r = 0; r < rows; r++)
-        low[r] = _mm512_sub_ps(low[r], _mm512_mul_ps(min, _mm512_loadu_ps(x[r].sum + at / 16)));
-    return scale;
-#endif
-}
-
-/* Sums of 16 products, those of each half times its step where there are steps. Four products fit 16 bits, so do eight
- * of groups without steps. */
+/* Sums of 16 products, those of each half times its step. Four products fit 16 bits. */
 static inline __attribute__((always_inline)) __m512i Q_FN(wide_sums)(const __m512i code[4],
                                                                      const quant_row *x, int64_t at,
                                                                      const __m512i steps[2])
 {
     __m512i four[4];
-    for (int i = 0; i < 4; i++) {
-        const int adds = ALIKE && i % 2; /* to the sums of the first halves */
-        const __m512i first = adds         ? four[i - 1]
-                              : Q_FN(less) ? less_of(x->less, at / 4 + 16 * i)
-                                           : _mm512_setzero_si512();
-        four[i] = _mm512_dpbusd_epi32(first, code[i], _mm512_loadu_si512(x->code + at + 64 * i));
-    }
-#if ALIKE
-    (void)steps;
-    return _mm512_madd_epi16(_mm512_packs_epi32(four[1], four[3]), _mm512_set1_epi16(1));
-#else
+    for (int i = 0; i < 4; i++)
+        four[i] = _mm512_dpbusd_epi32(less_of(x->less, at / 4 + 16 * i), code[i],
+                                      _mm512_loadu_si512(x->code + at + 64 * i));
     return _mm512_dpwssd_epi32(_mm512_madd_epi16(_mm512_packs_epi32(four[0], four[2]), steps[0]),
                                _mm512_packs_epi32(four[1], four[3]), steps[1]);
-#endif
 }
 
 static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned char *from,
@@ -54,11 +22,10 @@ static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned
                                                                   __m512 *low)
 {
     __m512i code[4], steps[2];
-    const __m512 scale = Q_FN(wide_scales)(from, x, at, rows, low);
+    const __m512 scale = one_head(from + NBYTES - 2);
+    (void)low;
     Q_CAT(wide_codes, FORMAT)(from, code);
-#if !ALIKE
     steps_of_halves(Q_CAT(steps, FORMAT)(from), steps);
-#endif
     for (int r = 0; r < rows; r++)
         sum[r] = add_wide(sum[r], Q_FN(wide_sums)(code, x + r, at, steps),
                           _mm512_mul_ps(scale, _mm512_loadu_ps(x[r].d + at / 16)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Loops over the blocks of one format: FORMAT (its name), BLOCK, NBYTES and MIN as in quant.def;
- * ALIKE: each 32 elements have one scale, in other formats each 16 a whole number of the block's; LESS: what codes_FORMAT are more than codes; SIGNED: whether any of
+ * ALIKE: each 32 elements have one scale, in other formats each 16; LESS: what codes_FORMAT are more than codes; SIGNED: whether any of
  * these is negative; PAIRED: two blocks of 32 elements are computed at once, halves of both by halves. */
 #define Q_CAT_(a, b) a##_##b
 #define Q_CAT(a, b) Q_CAT_(a, b)
@@ -9,14 +9,21 @@
 
 /* A block's codes, and scales and minima of each 16, all aligned for vectors. */
 #define Q_UNPACK Q_FN(unpack)
+#define Q_STEPPED_MINIMA (MIN && BLOCK == 256) /* whole numbers, as steps are */
 enum {
 #ifdef WIDE_DOT /* codes that are signed are at least 0 by 128 more */
     Q_FN(less) = SIGNED ? 128 : LESS,
 #else
     Q_FN(less) = LESS,
 #endif
+    /* Codes of two bits are multiplied where they lie, some at four times what they are; others' steps are four times. */
+    Q_FN(times) = Q_STEPPED_MINIMA && !ALIKE ? 4 : 1,
+#if defined(WIDE_DOT) && Q_STEPPED_MINIMA
+    Q_FN(order) = ALIKE ? QUANT_STRIPED_LANED : QUANT_STRIPED_STEPPED
+#else
     Q_FN(order) =
         BLOCK == 32 ? (PAIRED ? QUANT_PAIRED : QUANT_PLAIN) : (ALIKE ? QUANT_LANED : QUANT_STEPPED)
+#endif
 };
 #ifdef FAST_UNPACK
 static inline void Q_FN(unpack)(const unsigned char *block, int8_t *code, float *scale, float *min)
@@ -76,7 +83,9 @@ static void Q_FN(dequantize)(const unsigned char *blocks, int64_t n, int32_t dty
     }
 }
 
-#ifdef WIDE_DOT
+#if defined(WIDE_DOT) && Q_STEPPED_MINIMA
+#include "quant/dot_striped_tmpl.h"
+#elif defined(WIDE_DOT)
 #include "quant/dot_vnni_tmpl.h"
 #elif defined(FAST_UNPACK)
 /* Scales and minima of a span of blocks; where halves have steps, what these are multiplied by. */
@@ -91,17 +100,11 @@ static inline __attribute__((always_inline)) void Q_FN(span_scales)(const unsign
         if (MIN)
             _mm256_store_ps(min + 8 * i, second[i]);
     }
-#elif ALIKE
-    Q_CAT(scales, FORMAT)(blocks, scale, min);
 #else
     const __m256 unit = _mm256_set1_ps(Q_CAT(nd_q_unit, FORMAT)(blocks));
     _mm256_store_ps(scale, unit);
     _mm256_store_ps(scale + 8, unit);
-#if MIN
-    Q_CAT(minima, FORMAT)(blocks, min);
-#else
     (void)min;
-#endif
 #endif
 }
 
@@ -114,12 +117,25 @@ static inline __attribute__((always_inline)) void Q_FN(factors)(const unsigned c
 {
     _Alignas(64) float scale[QUANT_HALVES], min[QUANT_HALVES];
     Q_FN(span_scales)(from, scale, min);
-#if !ALIKE
-    store_steps(f->step + place * QUANT_HALVES, Q_CAT(steps, FORMAT)(from));
+#if BLOCK == 256 && ALIKE
+    const uint64_t steps = Q_CAT(step_bytes, FORMAT)(from);
+    memcpy(f->step + place * QUANT_HALVES, &steps, sizeof steps);
+#elif BLOCK == 256
+    store_steps(f->step + place * QUANT_HALVES, Q_CAT(raised_steps, FORMAT)(from));
 #endif
     for (int r = 0; r < rows; r++)
         scales_times(scale, x[r].d + at / 16, f->both[r] + place * QUANT_HALVES);
-    for (int r = 0; MIN && r < rows; r++)
+#if Q_STEPPED_MINIMA
+    const __m256i least = Q_CAT(least, FORMAT)(from);
+    const __m256 unit = _mm256_set1_ps(Q_CAT(nd_q_low, FORMAT)(from));
+    for (int r = 0; r < rows; r++) {
+        const __m256i sums = _mm256_madd_epi16(least, bytes_of(x[r].total + at / 16));
+        const __m256 both =
+            _mm256_mul_ps(_mm256_loadu_ps(x[r].group_d + at / 32), _mm256_cvtepi32_ps(sums));
+        low[r][0] = _mm256_add_ps(low[r][0], _mm256_mul_ps(unit, both));
+    }
+#endif
+    for (int r = 0; MIN && !Q_STEPPED_MINIMA && r < rows; r++)
         for (int i = 0; i < 2; i++)
             low[r][i] = _mm256_add_ps(low[r][i],
                                       _mm256_mul_ps(_mm256_load_ps(min + 8 * i),
@@ -127,28 +143,32 @@ static inline __attribute__((always_inline)) void Q_FN(factors)(const unsigned c
 }
 
 #if BLOCK == 256
-/* Sums of eight products, of each half times its step where there are steps: of groups `first` and `second`. */
+/* The steps of groups `first` and `second`, of each half where these differ. */
+static inline __attribute__((always_inline)) void Q_FN(steps_of_sums)(const int16_t *step,
+                                                                      int first, int second,
+                                                                      __m256i steps[2])
+{
+#if ALIKE
+    steps[0] = steps[1] = steps_of_groups(step, first, second);
+#else
+    for (int h = 0; h < 2; h++)
+        steps[h] = steps_of_two(step[2 * first + h], step[2 * second + h]);
+#endif
+}
+/* Sums of eight products times their steps, of each half before they are added where these differ. */
 static inline __attribute__((always_inline)) __m256i Q_FN(sums_of_two)(const __m256i code[2],
                                                                        const quant_row *x,
                                                                        int64_t at,
-                                                                       const int16_t *step,
-                                                                       int first, int second)
+                                                                       const __m256i steps[2])
 {
     __m256i pair[2];
     for (int h = 0; h < 2; h++)
         pair[h] =
             two_products(code[h], x->code + at + 32 * h, x->less + at / 2 + 16 * h, SIGNED, LESS);
-#if ALIKE
-    (void)step;
-    (void)first;
-    (void)second;
-    return _mm256_madd_epi16(_mm256_add_epi16(pair[0], pair[1]), _mm256_set1_epi16(1));
-#else
-    for (int h = 0; h < 2; h++)
-        pair[h] =
-            _mm256_madd_epi16(pair[h], steps_of_two(step[2 * first + h], step[2 * second + h]));
-    return _mm256_add_epi32(pair[0], pair[1]);
-#endif
+    if (ALIKE)
+        return _mm256_madd_epi16(_mm256_add_epi16(pair[0], pair[1]), steps[0]);
+    return _mm256_add_epi32(_mm256_madd_epi16(pair[0], steps[0]),
+                            _mm256_madd_epi16(pair[1], steps[1]));
 }
 #endif
 
@@ -164,16 +184,21 @@ static inline __attribute__((always_inline)) void Q_FN(dot_span)(const unsigned 
     for (int p = 0; p < 2; p++) {
         /* Groups of eight lanes, whose numbers follow from lane_of: 0, 2, 1, 3 and 0, 1, 4, 5 the first time. */
         const int first = ALIKE ? 4 * p : 2 * p, apart = ALIKE ? 2 : 1, next = ALIKE ? 1 : 4;
-        __m256i code[2][2];
-        for (int k = 0; k < 2; k++)
-            halves_of_two(Q_CAT(codes, FORMAT)(from, first + next * k),
-                          Q_CAT(codes, FORMAT)(from, first + next * k + apart), code[k]);
         const int16_t *step = f->step + place * QUANT_HALVES;
+        __m256i code[2][2], steps[2][2];
+        for (int k = 0; k < 2; k++) {
+            halves_of_two(Q_CAT(raised, FORMAT)(from, first + next * k),
+                          Q_CAT(raised, FORMAT)(from, first + next * k + apart), code[k]);
+            if (ALIKE)
+                Q_FN(steps_of_sums)(step, first + next * k, first + next * k + apart, steps[k]);
+        }
         for (int r = 0; r < rows; r++) {
             __m256i sums[2];
-            for (int k = 0; k < 2; k++)
-                sums[k] = Q_FN(sums_of_two)(code[k], x + r, at + 128 * p + 64 * k, step,
-                                            first + next * k, first + next * k + apart);
+            for (int k = 0; k < 2; k++) {
+                if (!ALIKE) /* steps of halves are read for each row: there are not registers for all */
+                    Q_FN(steps_of_sums)(step, first + next * k, first + next * k + apart, steps[k]);
+                sums[k] = Q_FN(sums_of_two)(code[k], x + r, at + 128 * p + 64 * k, steps[k]);
+            }
             sum[r][p] = add_scaled_two(sum[r][p], _mm256_hadd_epi32(sums[0], sums[1]),
                                        _mm256_load_ps(f->both[r] + place * QUANT_HALVES + 8 * p));
         }
@@ -269,21 +294,14 @@ static inline void Q_FN(unpack_span)(const unsigned char *blocks, int n, span *s
 }
 
 #if BLOCK == 256
-/* What a group's sums are multiplied by, and half h of it before that. */
-#if ALIKE
-#define Q_UNIT(block, s, g) ((s)->scale[2 * (g)])
-#define Q_STEP(block, h) 1
-#else
-#define Q_UNIT(block, s, g) Q_CAT(nd_q_unit, FORMAT)(block)
-#define Q_STEP(block, h) Q_CAT(nd_q_step, FORMAT)(block, h)
-#endif
+/* What the sums of half h of a group are multiplied by. */
+#define Q_STEP(block, h) (Q_FN(times) * Q_CAT(nd_q_step, FORMAT)(block, h))
 static inline void Q_FN(add_span)(const unsigned char *block, const span *s, const quant_row *x,
                                   int64_t at, float *sum)
 {
-    (void)block;
+    const float unit = Q_CAT(nd_q_unit, FORMAT)(block);
     for (int pair = 0; pair < QUANT_LANES / 2; pair++) {
         const int g = group_of(!ALIKE, pair);
-        const float unit = Q_UNIT(block, s, g);
         int total[2] = {0};
         for (int h = 0; h < 2; h++) {
             const int8_t *a = s->code + 32 * g + 16 * h, *b = x->code + at + 32 * pair + 16 * h;
@@ -294,8 +312,20 @@ static inline void Q_FN(add_span)(const unsigned char *block, const span *s, con
             sum[2 * pair + e] += unit * x->d[at / 16 + 2 * pair + e] * (float)total[e];
     }
 }
-#undef Q_UNIT
 #undef Q_STEP
+#endif
+#if Q_STEPPED_MINIMA
+static inline void Q_FN(add_least)(const unsigned char *block, const quant_row *x, int64_t at,
+                                   float *low)
+{
+    const float unit = Q_CAT(nd_q_low, FORMAT)(block);
+    for (int g = 0; g < QUANT_SPAN / 32; g++) {
+        int sum = 0;
+        for (int h = 2 * g; h < 2 * g + 2; h++)
+            sum += Q_CAT(nd_q_least, FORMAT)(block, h) * x->total[at / 16 + h];
+        low[g] += unit * (x->group_d[at / 32 + g] * (float)sum);
+    }
+}
 #endif
 
 static void Q_FN(dot_one)(const unsigned char *blocks, int64_t n, const quant_row *x, int rows,
@@ -315,7 +345,9 @@ static void Q_FN(dot_one)(const unsigned char *blocks, int64_t n, const quant_ro
 #else
             (PAIRED ? add_paired : add_products)(&s, x[r].code + at, x[r].d + at / 16, sum[r]);
 #endif
-#if MIN
+#if Q_STEPPED_MINIMA
+            Q_FN(add_least)(blocks + at / BLOCK * NBYTES, &x[r], at, low[r]);
+#elif MIN
             add_minima(s.min, x[r].sum + at / 16, low[r]);
 #endif
         }
@@ -341,6 +373,7 @@ static void Q_FN(dot)(const quant_blocks *w, const quant_row *x, int rows, float
 #undef Q_FN
 #undef Q_UNPACK
 #undef Q_BLOCK_HALVES
+#undef Q_STEPPED_MINIMA
 #undef FORMAT
 #undef BLOCK
 #undef NBYTES

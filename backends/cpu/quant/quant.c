@@ -128,7 +128,7 @@ static int64_t activation_bytes(int64_t n)
 {
     const int64_t whole = (n + QUANT_SPAN - 1) / QUANT_SPAN * QUANT_SPAN;
     return whole + (whole / 16 + whole / 32 + whole / 16 + whole) * (int64_t)sizeof(float) +
-           whole / 2 * (int64_t)sizeof(int16_t);
+           (whole / 2 + whole / 16) * (int64_t)sizeof(int16_t);
 }
 
 static uint64_t product_scratch(const ndp_kernel *kernel, const ndp_call *call)
@@ -143,12 +143,12 @@ static quant_made activation(const job *w, int64_t row)
     float *d = (float *)(void *)(memory + w->codes_bytes), *group_d = d + w->halves,
           *sum = group_d + w->halves / 2;
     int16_t *less = (int16_t *)(void *)(sum + w->halves);
-    return (quant_made){(int8_t *)memory, d, group_d, sum, less};
+    return (quant_made){(int8_t *)memory, d, group_d, sum, less, less + w->codes_bytes / 2};
 }
 
 static quant_row made_row(quant_made x)
 {
-    return (quant_row){x.code, x.d, x.group_d, x.sum, x.less};
+    return (quant_row){x.code, x.d, x.group_d, x.sum, x.less, x.total};
 }
 
 static void activate_rows(void *ctx, int64_t begin, int64_t end)
@@ -156,7 +156,7 @@ static void activate_rows(void *ctx, int64_t begin, int64_t end)
     const job *w = ctx;
     for (int64_t r = begin; r < end; r++) {
         quant_made made = activation(w, r);
-        float *x = (float *)(void *)(made.less + w->codes_bytes / 2);
+        float *x = (float *)(void *)(made.total + w->halves);
         w->table->load(w->in + r * w->n * w->item, w->dtype, w->n, x);
         w->table->activate(x, w->n, w->of, &made);
     }

@@ -7,27 +7,34 @@
 /* Formats are cut into spans of 256 elements: one block, or up to eight. */
 enum { QUANT_SPAN = 256, QUANT_HALVES = QUANT_SPAN / 16, QUANT_LANES = 16 };
 
-/* A row of activations: 8-bit codes; for each 32 elements group_d; for each 16 d times the sum of codes; for each lane
- * of a span the d of its group; for each two codes the format's `less` times their sum. Of whole spans; what is beyond
+/* A row of activations: 8-bit codes; for each 32 elements group_d; for each 16 the sum of codes, `total`, and d times it; for
+ * each lane of a span the d of its group over the format's `times`; for each two codes the format's `less` times their sum. Of whole spans; what is beyond
  * the row is zero. Of paired formats, each two blocks, 64 elements, have the first halves of both first, then the second
  * ones: what the low and the high bits of the blocks' bytes meet; `less` is that of each four that are summed as
  * integers. For avx512vnni each four blocks are ordered that way, and `less` has integers of 32 bits: what sums begin at.
- * Where codes of formats of large blocks are, lane_place says. */
+ * Where codes of formats of large blocks are, lane_place and striped_place say. */
 typedef struct {
     const int8_t *code;
     const float *d, *group_d, *sum;
-    const int16_t *less;
+    const int16_t *less, *total;
 } quant_row;
 typedef struct {
     int8_t *code;
     float *d, *group_d, *sum;
-    int16_t *less;
+    int16_t *less, *total;
 } quant_made;
 
 /* How a row's codes are ordered, and what a span's 16 lanes sum: products of four elements, as they come; of eight, two
  * each of a block's low and high nibbles; of 16 of a group in blocks of 256, those whose place among the 32 has the
- * same bit 3; the same with a step for each half of a group. */
-enum { QUANT_PLAIN, QUANT_PAIRED, QUANT_LANED, QUANT_STEPPED };
+ * same bit 3; the same with a step for each half of a group; the same two in the order of two rows of blocks at once. */
+enum {
+    QUANT_PLAIN,
+    QUANT_PAIRED,
+    QUANT_LANED,
+    QUANT_STEPPED,
+    QUANT_STRIPED_LANED,
+    QUANT_STRIPED_STEPPED
+};
 
 /* Rows of blocks, n elements each. */
 typedef struct {
@@ -42,6 +49,7 @@ typedef struct {
     void (*dot)(const quant_blocks *w, const quant_row *x, int rows, float *out);
     /* What codes are stored as more than they are: dot may take them as they are stored. */
     int less, order;
+    int times; /* how many times what they are sums of products are */
 } quant_format;
 
 enum { QUANT_FORMATS = 21 }; /* above the ids of quant.def */

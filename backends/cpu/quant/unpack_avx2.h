@@ -184,6 +184,26 @@ static inline void scales_of_sixes(const unsigned char *b, float *scale, float *
     put_twice(scale, scales, _mm256_set1_ps(ND_Q_HALF(b)));
     put_twice(min, minima, _mm256_set1_ps(-ND_Q_HALF(b + 2)));
 }
+/* Eight of them as words, each twice. */
+static inline __m256i words_twice(uint64_t bytes)
+{
+    const __m128i eight = _mm_set_epi64x(0, (long long)bytes);
+    return _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(eight, eight));
+}
+static inline uint64_t step_bytes_q4_K(const unsigned char *b)
+{
+    uint64_t scales, minima;
+    sixes(b + 4, &scales, &minima);
+    return scales;
+}
+static inline __m256i least_q4_K(const unsigned char *b)
+{
+    uint64_t scales, minima;
+    sixes(b + 4, &scales, &minima);
+    return words_twice(minima);
+}
+#define step_bytes_q5_K step_bytes_q4_K
+#define least_q5_K least_q4_K
 #define scales_q4_K scales_of_sixes
 #define scales_q5_K scales_of_sixes
 static inline __m256i codes_q4_K(const unsigned char *b, int g)
@@ -223,19 +243,24 @@ static inline __m256i codes_q2_K(const unsigned char *b, int g)
 {
     return pair_codes(b + 16, g);
 }
+/* The same where they lie in their nibbles: four times as much in groups of odd numbers, whose steps are not. */
+static inline __m256i raised_q2_K(const unsigned char *b, int g)
+{
+    return field(bytes_of(b + 16 + 32 * (g / 4)), g % 4 / 2 * 4, g % 2 ? 12 : 3);
+}
 static inline __m256i steps_q2_K(const unsigned char *b)
 {
     const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
     return _mm256_cvtepu8_epi16(_mm_and_si128(both, _mm_set1_epi8(15)));
 }
-static inline void minima_q2_K(const unsigned char *b, float *min)
+static inline __m256i raised_steps_q2_K(const unsigned char *b)
 {
-    const __m256 low = _mm256_set1_ps(nd_q_low_q2_K(b));
-    for (int i = 0; i < 2; i++) {
-        const __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)(b + 8 * i));
-        const __m256i least = _mm256_srli_epi32(_mm256_cvtepu8_epi32(bytes), 4);
-        _mm256_store_ps(min + 8 * i, _mm256_mul_ps(low, _mm256_cvtepi32_ps(least)));
-    }
+    return _mm256_mullo_epi16(steps_q2_K(b), _mm256_set1_epi64x(0x0001000100040004));
+}
+static inline __m256i least_q2_K(const unsigned char *b)
+{
+    const __m128i both = _mm_loadu_si128((const __m128i *)(const void *)b);
+    return _mm256_srli_epi16(_mm256_cvtepu8_epi16(both), 4);
 }
 static inline __m256i codes_q3_K(const unsigned char *b, int g)
 {
@@ -256,3 +281,10 @@ static inline __m256i steps_q3_K(const unsigned char *b)
         _mm_set_epi64x((long long)(near[1] | far[1] << 4), (long long)(near[0] | far[0] << 4));
     return _mm256_cvtepi8_epi16(_mm_sub_epi8(six, _mm_set1_epi8(32)));
 }
+/* Codes and steps of the others are what they are. */
+#define raised_q3_K codes_q3_K
+#define raised_q4_K codes_q4_K
+#define raised_q5_K codes_q5_K
+#define raised_q6_K codes_q6_K
+#define raised_steps_q3_K steps_q3_K
+#define raised_steps_q6_K steps_q6_K

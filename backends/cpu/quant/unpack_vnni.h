@@ -7,6 +7,13 @@
 /* The compiler would gather single words in vectors. */
 #define KEEP_IN_REGISTER(number) __asm__("" : "+r"(number))
 
+/* Zeros, made where they are wanted, which takes no time: the compiler would copy a register of zeros. */
+static inline __attribute__((always_inline)) __m512i new_zeros(void)
+{
+    __m512i zeros;
+    __asm__ volatile("vpxor %x0, %x0, %x0" : "=x"(zeros));
+    return zeros;
+}
 /* 32 bytes, and 32 others. */
 static inline __m512i two_of(const void *first, const void *second)
 {
@@ -44,34 +51,6 @@ static inline __m512i with_bits(__m512i codes, const unsigned char *bytes, __m51
     const __mmask64 set = _mm512_test_epi8_mask(four_times(bytes), each);
     return _mm512_mask_add_epi8(codes, set, codes, _mm512_set1_epi8(add));
 }
-/* Nibbles of 128 bytes, of which each 32 have a group's in their low halves and the next one's in the high halves. */
-static inline void wide_nibbles(const unsigned char *b, __m512i code[4])
-{
-    const __m512i first = _mm512_loadu_si512(b), second = _mm512_loadu_si512(b + 64);
-    const __m512i mask = _mm512_set1_epi8(15);
-    const __m512i half[2] = {_mm512_shuffle_i32x4(first, second, 0x88),
-                             _mm512_shuffle_i32x4(first, second, 0xdd)};
-    for (int h = 0; h < 2; h++) {
-        code[h] = _mm512_and_si512(half[h], mask);
-        code[2 + h] = _mm512_and_si512(_mm512_srli_epi16(half[h], 4), mask);
-    }
-}
-static inline void wide_codes_q4_K(const unsigned char *b, __m512i code[4])
-{
-    wide_nibbles(b + 16, code);
-}
-static inline void wide_codes_q5_K(const unsigned char *b, __m512i code[4])
-{
-    const __m512i even = quarters_of(0x01010101, 0x04040404, 0x10101010, 0x40404040);
-    wide_nibbles(b + 48, code);
-    for (int i = 0; i < 4; i++)
-        code[i] = with_bits(code[i], b + 16 + 16 * (i % 2), _mm512_slli_epi32(even, i / 2), 16);
-}
-static inline void wide_codes_q2_K(const unsigned char *b, __m512i code[4])
-{
-    for (int i = 0; i < 4; i++)
-        code[i] = four_fields(b + 16 + 16 * i);
-}
 static inline void wide_codes_q3_K(const unsigned char *b, __m512i code[4])
 {
     const __m512i low = quarters_of(0x01010101, 0x02020202, 0x04040404, 0x08080808);
@@ -93,6 +72,138 @@ static inline void wide_codes_q6_K(const unsigned char *b, __m512i code[4])
         code[i] = _mm512_or_si512(_mm512_and_si512(four, _mm512_set1_epi8(15)),
                                   _mm512_and_si512(two, _mm512_set1_epi8(48)));
     }
+}
+
+/* ---- blocks a and b of two rows, each in half of every vector ---- */
+
+/* code[s][h]: of groups s and s + 4, half h, of 64 bytes in which each has two bits of four groups; those of odd s are
+ * where they lie, four times as much as they are. */
+static inline void striped_pairs(const unsigned char *a, const unsigned char *b, __m512i code[4][2])
+{
+    const __m512i first = _mm512_loadu_si512(a), second = _mm512_loadu_si512(b);
+    const __m512i half[2] = {_mm512_shuffle_i32x4(first, second, 0x88),
+                             _mm512_shuffle_i32x4(first, second, 0xdd)};
+    for (int h = 0; h < 2; h++)
+        for (int s = 0; s < 4; s++)
+            code[s][h] = _mm512_and_si512(s < 2 ? half[h] : _mm512_srli_epi16(half[h], 4),
+                                          _mm512_set1_epi8(s % 2 ? 12 : 3));
+}
+static inline void striped_codes_q2_K(const unsigned char *a, const unsigned char *b,
+                                      __m512i code[4][2])
+{
+    striped_pairs(a + 16, b + 16, code);
+}
+/* code[2*p + n][h] of 128 bytes, of which each 32 have a group's in their low nibbles and the next one's in the high ones: of
+ * groups 4*p + n and 4*p + n + 2, half h. */
+static inline void striped_nibbles(const unsigned char *a, const unsigned char *b,
+                                   __m512i code[4][2])
+{
+    const __m512i mask = _mm512_set1_epi8(15);
+    for (int p = 0; p < 2; p++) {
+        const __m512i first = _mm512_loadu_si512(a + 64 * p),
+                      second = _mm512_loadu_si512(b + 64 * p);
+        const __m512i half[2] = {_mm512_shuffle_i32x4(first, second, 0x88),
+                                 _mm512_shuffle_i32x4(first, second, 0xdd)};
+        for (int h = 0; h < 2; h++) {
+            code[2 * p][h] = _mm512_and_si512(half[h], mask);
+            code[2 * p + 1][h] = _mm512_and_si512(_mm512_srli_epi16(half[h], 4), mask);
+        }
+    }
+}
+static inline void striped_codes_q4_K(const unsigned char *a, const unsigned char *b,
+                                      __m512i code[4][2])
+{
+    striped_nibbles(a + 16, b + 16, code);
+}
+/* Fifth bits: bit g of 32 bytes is of group g. */
+static inline void striped_codes_q5_K(const unsigned char *a, const unsigned char *b,
+                                      __m512i code[4][2])
+{
+    striped_nibbles(a + 48, b + 48, code);
+    const __m512i each = quarters_of(0x01010101, 0x04040404, 0x01010101, 0x04040404);
+    for (int h = 0; h < 2; h++) {
+        const __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(b + 16 + 16 * h));
+        const __m512i bits =
+            _mm512_mask_broadcast_i32x4(four_times(a + 16 + 16 * h), 0xff00, second);
+        for (int s = 0; s < 4; s++) {
+            const __mmask64 set =
+                _mm512_test_epi8_mask(bits, _mm512_slli_epi32(each, s / 2 * 4 + s % 2));
+            code[s][h] = _mm512_mask_add_epi8(code[s][h], set, code[s][h], _mm512_set1_epi8(16));
+        }
+    }
+}
+/* 16 bytes of each. */
+static inline __m256i striped_bytes(const unsigned char *a, const unsigned char *b)
+{
+    const __m128i first = _mm_loadu_si128((const __m128i *)(const void *)a),
+                  second = _mm_loadu_si128((const __m128i *)(const void *)b);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(first), second, 1);
+}
+/* Steps and minima's whole numbers of blocks that begin with d, dmin and 12 bytes of both, 6 bits each: four words of each
+ * group's step, first those of groups 0, 1, 2, 3; minima twice, for both halves of groups. */
+static inline void striped_sixes(const unsigned char *a, const unsigned char *b, __m512i of[2][2],
+                                 __m512i *least)
+{
+    const __m256i heads = striped_bytes(a, b);
+    const __m256i low =
+        _mm256_and_si256(_mm256_srlv_epi32(_mm256_shuffle_epi32(heads, 0xed /* 1 3 2 3 */),
+                                           _mm256_setr_epi32(0, 0, 0, 4, 0, 0, 0, 4)),
+                         _mm256_setr_epi32(0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f,
+                                           0x3f3f3f3f, 0x0f0f0f0f, 0x3f3f3f3f, 0x0f0f0f0f));
+    const __m256i high = _mm256_and_si256(
+        _mm256_srli_epi16(_mm256_shuffle_epi32(heads, 0x94 /* 0 1 1 2 */), 2),
+        _mm256_setr_epi32(0, 0x30303030, 0, 0x30303030, 0, 0x30303030, 0, 0x30303030));
+    const __m512i words = _mm512_cvtepu8_epi16(_mm256_or_si256(low, high));
+    const long long each = 0x0001000100010001;
+    for (int p = 0; p < 2; p++) {
+        const long long g = 4 * p;
+        of[p][0] = _mm512_permutexvar_epi16(
+            _mm512_setr_epi64(each * g, each * (g + 1), each * (g + 2), each * (g + 3),
+                              each * (g + 16), each * (g + 17), each * (g + 18), each * (g + 19)),
+            words);
+    }
+    *least = _mm512_permutexvar_epi16(
+        _mm512_setr_epi32(0x00080008, 0x00090009, 0x000a000a, 0x000b000b, 0x000c000c, 0x000d000d,
+                          0x000e000e, 0x000f000f, 0x00180018, 0x00190019, 0x001a001a, 0x001b001b,
+                          0x001c001c, 0x001d001d, 0x001e001e, 0x001f001f),
+        words);
+}
+#define striped_steps_q4_K striped_sixes
+#define striped_steps_q5_K striped_sixes
+/* The two binary16 at a and b, each in half of the lanes: the first ones and the second ones. */
+static inline void striped_heads(const unsigned char *a, const unsigned char *b, __m512 head[2])
+{
+    int32_t first, second;
+    memcpy(&first, a, sizeof first);
+    memcpy(&second, b, sizeof second);
+    const __m512 both =
+        _mm512_cvtph_ps(_mm256_mask_set1_epi32(_mm256_set1_epi32(first), 0xf0, second));
+    head[0] = _mm512_moveldup_ps(both);
+    head[1] = _mm512_movehdup_ps(both);
+}
+/* Steps of half h of groups 0 and 1 (p = 0), 2 and 3 (p = 1), then those four groups further, four times each. */
+static inline void striped_steps(__m512i steps, __m512i of[2][2])
+{
+    const long long each = 0x0001000100010001;
+    for (int p = 0; p < 2; p++)
+        for (int h = 0; h < 2; h++) {
+            const long long from = 4 * p + h;
+            of[p][h] = _mm512_permutexvar_epi16(
+                _mm512_setr_epi64(each * from, each * (from + 2), each * (from + 8),
+                                  each * (from + 10), each * (from + 16), each * (from + 18),
+                                  each * (from + 24), each * (from + 26)),
+                steps);
+        }
+}
+
+static inline void striped_steps_q2_K(const unsigned char *a, const unsigned char *b,
+                                      __m512i of[2][2], __m512i *least)
+{
+    const __m512i both = _mm512_cvtepu8_epi16(striped_bytes(a, b));
+    const __m512i by =
+        _mm512_set1_epi64(0x0000000000020002); /* groups of even numbers four times */
+    *least = _mm512_srli_epi16(both, 4);
+    striped_steps(_mm512_sllv_epi16(_mm512_and_si512(both, _mm512_set1_epi16(15)), by), of);
 }
 
 /* ---- four blocks ---- */
@@ -174,49 +285,25 @@ static inline __m256 eight_heads(const unsigned char *b, int nbytes)
     return _mm256_cvtph_ps(_mm_set_epi64x((long long)four_words(b + 4 * nbytes, nbytes),
                                           (long long)four_words(b, nbytes)));
 }
-/* The two binary16 at b of eight blocks, one after the other. */
+/* The 32 bits that each of eight blocks of 20 or 24 bytes begins with, all of which are read. */
+static inline __m256i eight_longs(const unsigned char *b, int nbytes)
+{
+    const __m512i first = _mm512_loadu_si512(b);
+    if (nbytes == 20) {
+        const __m512i by = _mm512_setr_epi32(0, 5, 10, 15, 16, 21, 26, 31, 0, 0, 0, 0, 0, 0, 0, 0);
+        return _mm512_castsi512_si256(
+            _mm512_permutex2var_epi32(first, by, _mm512_loadu_si512(b + 80)));
+    }
+    const __m512i by = _mm512_setr_epi32(0, 6, 12, 18, 24, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+                  last = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 20, 26, 0, 0, 0, 0, 0, 0, 0, 0);
+    const __m512i six = _mm512_permutex2var_epi32(first, by, _mm512_loadu_si512(b + 64));
+    return _mm512_castsi512_si256(
+        _mm512_permutex2var_epi32(six, last, _mm512_loadu_si512(b + 128)));
+}
+/* The two binary16 that they begin with, one after the other. */
 static inline __m512 eight_pairs(const unsigned char *b, int nbytes)
 {
-    __m128i four[2];
-    for (int i = 0; i < 2; i++, b += 4 * nbytes)
-        four[i] = _mm_set_epi64x((long long)two_longs(b + 2 * nbytes, nbytes),
-                                 (long long)two_longs(b, nbytes));
-    return _mm512_cvtph_ps(_mm256_inserti128_si256(_mm256_castsi128_si256(four[0]), four[1], 1));
-}
-/* Eight numbers from number `from` on, each twice. */
-static inline __m512 twice_from(__m512 numbers, int from)
-{
-    const __m512i by = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-    return _mm512_permutexvar_ps(_mm512_add_epi32(by, _mm512_set1_epi32(from)), numbers);
-}
-/* Eight scales, each twice, and eight minima likewise, of formats with d and dmin before 12 bytes of them. */
-static inline __m512 scales_and_minima(const unsigned char *b, __m512 *min)
-{
-    uint64_t scales, minima;
-    int32_t both;
-    memcpy(&both, b, sizeof both);
-    sixes(b + 4, &scales, &minima);
-    const __m512 heads = _mm512_castps128_ps512(_mm_cvtph_ps(_mm_cvtsi32_si128(both)));
-    const __m512i second = _mm512_set1_epi32(1);
-    const __m512i bytes =
-        _mm512_cvtepu8_epi32(_mm_set_epi64x((long long)minima, (long long)scales));
-    const __m512 d = _mm512_mask_permutexvar_ps(
-        _mm512_broadcastss_ps(_mm512_castps512_ps128(heads)), 0xff00, second, heads);
-    const __m512 all = _mm512_mul_ps(_mm512_cvtepi32_ps(bytes), d);
-    *min = twice_from(all, 8);
-    return twice_from(all, 0);
-}
-#define wide_minima_q4_K scales_and_minima
-#define wide_minima_q5_K scales_and_minima
-static inline __m512 wide_minima_q2_K(const unsigned char *b, __m512 *min)
-{
-    int32_t both;
-    memcpy(&both, b + 80, sizeof both);
-    const __m512 heads = _mm512_cvtph_ps(_mm256_set1_epi32(both));
-    const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)b);
-    const __m512i least = _mm512_srli_epi32(_mm512_cvtepu8_epi32(bytes), 4);
-    *min = _mm512_mul_ps(_mm512_cvtepi32_ps(least), _mm512_movehdup_ps(heads));
-    return _mm512_moveldup_ps(heads);
+    return _mm512_cvtph_ps(eight_longs(b, nbytes));
 }
 /* The binary16 at b, in all lanes. */
 static inline __m512 one_head(const unsigned char *b)

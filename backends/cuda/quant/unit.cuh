@@ -195,14 +195,23 @@ static __device__ __forceinline__ int unit_pick(unsigned low, unsigned high, uns
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "r"(by));
     return r;
 }
-/* The products of the table's values of four nibbles, of which `flipped` are those with their highest bits
- * turned. A value is the sum of two bytes: its own of the lower half of the table, which are negative, or -1; and
- * its own of the upper half, which are positive, and 1, or 0. */
-static __device__ __forceinline__ int unit_looked_up(unsigned nibbles, unsigned flipped, int x,
+/* Zero, which compilers do not know: constants with it added stay in registers of their own, where they would be copied
+ * there from registers of the warp before each use. */
+static __device__ __forceinline__ unsigned unit_zero(void)
+{
+    unsigned lower, own;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lower));
+    asm("mov.u32 %0, %%lanemask_eq;" : "=r"(own));
+    return lower & own;
+}
+/* The products of the table's values of four nibbles. A value is the sum of two bytes: its own of the lower half of the
+ * table, which are negative, or -1; and its own of the upper half, which are positive, and 1, or 0: of these nibbles have
+ * their highest bits turned. */
+static __device__ __forceinline__ int unit_looked_up(unsigned nibbles, unsigned zero, int x,
                                                      int sum)
 {
-    sum = __dp4a(unit_pick(0xbfad9881u, 0xf6eaddcfu, nibbles), x, sum);
-    return __dp4a(unit_pick(0x271a0e02u, 0x725a4636u, flipped), x, sum);
+    sum = __dp4a(unit_pick(0xbfad9881u + zero, 0xf6eaddcfu, nibbles), x, sum);
+    return __dp4a(unit_pick(0x271a0e02u + zero, 0x725a4636u, nibbles ^ 0x8888u), x, sum);
 }
 template <> struct unit<format_iq4_nl> : unit_of_32 {
     static constexpr bool mixed = true;
@@ -218,10 +227,11 @@ template <> struct unit<format_iq4_nl> : unit_of_32 {
     template <int I> __device__ __forceinline__ int part(const int4 *x, int) const
     {
         const int words[8] = {x[0].x, x[0].y, x[0].z, x[0].w, x[1].x, x[1].y, x[1].z, x[1].w};
+        const unsigned zero = unit_zero();
         int sum = 0;
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            sum = unit_looked_up(q[i], q[i] ^ 0x8888u, words[i], sum);
+            sum = unit_looked_up(q[i], zero, words[i], sum);
         return sum;
     }
 };
