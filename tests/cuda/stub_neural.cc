@@ -20,6 +20,7 @@
 #include "neural/tiled_forward.cuh"
 #include "neural/tiled_grad.cuh"
 #include "neural/tripled.cuh"
+#include "neural/tripled_part.cuh"
 #include "neural/neural.h"
 #include "neural/norm_weighed.cuh"
 #define CUDA_DTYPE F16
@@ -152,8 +153,6 @@ const kernel kernels[] = {
     KERNEL(tiled_queries_##D##_F32, attention_params)
 #define TILED_KEYS(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_keys_##D##_F32, attention_params)
 #define TRIPLED(D, PIECES, OTHERS, WARPS, SPLIT) KERNEL(tripled_##D##_F32, attention_params)
-#define TRIPLED_QUERIES(D, PIECES, OTHERS, WARPS, SPLIT) \
-    KERNEL(tripled_queries_##D##_F32, attention_params)
 #define TRIPLED_KEYS(D, PIECES, OTHERS, WARPS, SPLIT) \
     KERNEL(tripled_keys_##D##_F32, attention_params)
 #include "neural/tiled.def"

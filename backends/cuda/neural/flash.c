@@ -260,6 +260,7 @@ static int is_whole(const attention_view *v, const int64_t *extents, int64_t col
 void flash_set_whole(attention_params *p, int chunk)
 {
     const int64_t queries[3] = {p->batch, p->heads, p->m}, keys[3] = {p->batch, p->key_heads, p->n};
+    p->whole_result = is_whole(&p->out[0], queries, p->e, chunk);
     p->whole = is_whole(&p->q, queries, p->d, chunk) && is_whole(&p->k, keys, p->d, chunk) &&
                is_whole(&p->v, keys, p->e, chunk) &&
                (!p->g.at || is_whole(&p->g, queries, p->e, chunk));

@@ -34,7 +34,7 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
         own = first;
         b = place.head / groups;
         h0 = place.head % groups * p.pack;
-        kh = h0 / (int)(p.heads / p.key_heads);
+        kh = h0 / ((int)p.heads / (int)p.key_heads);
         set_keys(rows);
         c = (float)(p.scale * FLASH_LOG2E);
         scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
@@ -192,25 +192,56 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     }
 
     /* ---- the result ---- */
-    __device__ __forceinline__ void write_row(int m, int half, int h, int i, float by) const
+    __device__ __forceinline__ T *row_at(int h, int i) const
     {
-        T *to = (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
-                i * p.out[0].stride[2];
+        return (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
+               i * p.out[0].stride[2];
+    }
+    __device__ __forceinline__ void write_row(int m, int half, T *to, float by) const
+    {
         const int64_t step = p.out[0].stride[3];
-        const bool pairs = step == 1 && (uint64_t)to % 4 == 0;
 #pragma unroll
         for (int e = 0; e < D / 8; e++) {
             const int column = e * 8 + lane % 4 * 2;
-            const float u = y[m][e][2 * half] * by, v = y[m][e][2 * half + 1] * by;
-            if (pairs && column + 1 < p.e) {
-                *(uint32_t *)(to + column) = mma_pack<T>(u, v);
-                continue;
-            }
-            if (column < p.e)
-                neural_narrow(to + column * step, u);
-            if (column + 1 < p.e)
-                neural_narrow(to + (column + 1) * step, v);
+#pragma unroll
+            for (int k = 0; k < 2; k++)
+                if (column + k < p.e)
+                    neural_narrow(to + (column + k) * step, y[m][e][2 * half + k] * by);
         }
+    }
+    /* The same of rows that are written 16 bytes at a time: of each 32 columns the four lanes of a row hand each other what
+     * makes eight of one lane, since pieces of 32 bytes that are written in part are the slow ones. All lanes take part. */
+    __device__ __forceinline__ void write_whole(int m, int half, T *to, bool inside, float by) const
+    {
+#pragma unroll
+        for (int e = 0; e < D / 8; e += 4) {
+            enum { QUAD = 4 };
+            uint32_t x[QUAD];
+#pragma unroll
+            for (int k = 0; k < QUAD; k++)
+                x[k] = e + k < D / 8 ? mma_pack<T>(y[m][(e + k) % (D / 8)][2 * half] * by,
+                                                   y[m][(e + k) % (D / 8)][2 * half + 1] * by)
+                                     : 0;
+            turn_words(x);
+            const int column = (e + lane % 4) * 8;
+            if (inside && column < p.e)
+                *(uint4 *)(to + column) = {x[0], x[1], x[2], x[3]};
+        }
+    }
+    /* Word k of lane l, of four, and word l of lane k change places. */
+    __device__ __forceinline__ void turn_words(uint32_t (&x)[4]) const
+    {
+#pragma unroll
+        for (int by = 1; by < 4; by *= 2)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (!(k & by)) {
+                    const bool upper = lane & by;
+                    const uint32_t theirs =
+                        __shfl_xor_sync(0xffffffffu, upper ? x[k] : x[k + by], by);
+                    x[k] = upper ? theirs : x[k];
+                    x[k + by] = upper ? x[k + by] : theirs;
+                }
     }
     __device__ __forceinline__ void write_part(int m, int half, int64_t row, float by) const
     {
@@ -233,6 +264,7 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
             for (int half = 0; half < 2; half++) {
                 const int row = row_of(m, half), i = p.pack == 1 ? row : row / p.pack;
                 const int h = h0 + (row - i * p.pack);
+                T *const to = row_at(h, i);
                 float all = sum[m][half];
                 all += __shfl_xor_sync(0xffffffffu, all, 1);
                 all += __shfl_xor_sync(0xffffffffu, all, 2);
@@ -240,6 +272,8 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
                 const float lse = all == 0
                                       ? FLASH_NOTHING
                                       : (top[m][half] * by + log2f(all)) * (float)(1 / FLASH_LOG2E);
+                if (p.parts == 1 && p.whole_result)
+                    write_whole(m, half, to, row < p.rows, factor);
                 if (row >= p.rows)
                     continue;
                 if (p.parts > 1) {
@@ -248,7 +282,8 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
                     if (lane % 4 == 0)
                         ((float *)p.part_lse)[at] = lse;
                 } else {
-                    write_row(m, half, h, i, factor);
+                    if (!p.whole_result)
+                        write_row(m, half, to, factor);
                     if (lane % 4 == 0)
                         ((float *)p.out[1].at)[b * p.out[1].stride[0] + h * p.out[1].stride[1] +
                                                i * p.out[1].stride[2]] = lse;

@@ -3,8 +3,9 @@
  * have 64 rows of queries each, and one more copies keys and values, KEYS at a time, up to STAGES
  * steps ahead. A warpgroup has the scores of a step made while it weighs those of the step before,
  * and warpgroups take turns, so that one weighs while another multiplies (Shah et al., arXiv
- * 2407.08608). Gates tell who may read or write a stage of shared memory; copies open theirs when
- * they are there, so that no warpgroup waits for what another one has yet to do.
+ * 2407.08608). Gates tell who may read or write a stage of shared memory. Those who copy
+ * open the gate of a copy a few copies later, when they have made it known to products: a warpgroup that multiplies would
+ * wait for its own stores of results if it did.
  *
  * A block of threads takes one tile of queries after another. Stages and gates go on from tile to tile, so that
  * operands of the next tile are copied while the last steps of a tile are computed and results are written. */
@@ -29,6 +30,7 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     /* Gates, of which each stage has one. */
     enum { KEYS_FULL, VALUES_FULL = STAGES, KEYS_FREE = 2 * STAGES, VALUES_FREE = 3 * STAGES };
     enum { GATES = 4 * STAGES };
+    typedef wide_line<STAGES == 2 ? 2 : 3> line;
     typedef flash_rows<T, D, 1, KEYS> base;
     using base::b;
     using base::from;
@@ -88,18 +90,14 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         return {(const T *)v.at + b * v.stride[0] + head * v.stride[1], v.stride[2], v.stride[3],
                 (int)columns, p.whole};
     }
-    __device__ __forceinline__ void announce(int which, int step) const
-    {
-        wide_announce(gate(which, step), p.whole);
-    }
-    __device__ __forceinline__ void copy_step(int values, int step,
+    __device__ __forceinline__ void copy_step(line &begun, int values, int step,
                                               const tile_source<T> &rows) const
     {
         if (past + step >= STAGES)
             wgmma_gate_wait(gate(values ? VALUES_FREE : KEYS_FREE, step), parity(step - STAGES));
         wide_fetch<KEYS, D>(stage(step, values), rows, from + step * KEYS, p.n,
                             (int)threadIdx.x - GROUPS * WGMMA_THREADS);
-        announce(values ? VALUES_FULL : KEYS_FULL, step);
+        begun.announce(gate(values ? VALUES_FULL : KEYS_FULL, step));
     }
     /* The place of the queries is free when the keys of the step before `end`, the last of the tile that had it, are:
      * the gate of that step is waited for, unless it was in order to copy later keys. */
@@ -110,7 +108,7 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             wgmma_gate_wait(gate(KEYS_FREE, last), parity(last));
     }
     /* Keys of a step go before values of the step before, which are needed, and have room, later. */
-    __device__ __forceinline__ void copy(int end) const
+    __device__ __forceinline__ void copy(line &begun, int end) const
     {
         const tile_source<T> k = source(p.k, kh, p.d), v = source(p.v, kh, p.e);
         if (steps == 0)
@@ -118,11 +116,11 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         await_place(end);
         wide_fetch<ROWS, D>(queries, source(p.q, h0, p.d), base::first, p.rows,
                             (int)threadIdx.x - GROUPS * WGMMA_THREADS);
-        copy_step(0, 0, k);
+        copy_step(begun, 0, 0, k);
         for (int i = 0; i < steps; i++) {
             if (i + 1 < steps)
-                copy_step(0, i + 1, k);
-            copy_step(1, i, v);
+                copy_step(begun, 0, i + 1, k);
+            copy_step(begun, 1, i, v);
         }
     }
 
@@ -130,7 +128,6 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     __device__ __forceinline__ void await(int which, int step) const
     {
         wgmma_gate_wait(gate(which, step), parity(step));
-        wgmma_publish(); /* what copies wrote is read by products */
     }
     __device__ __forceinline__ void free(int which, int step) const
     {
@@ -278,17 +275,17 @@ template <class WIDE> struct flash_wide_tiles {
     static __device__ __forceinline__ void copy(const attention_params &p)
     {
         int past = 0, ends[WIDE::PLACES] = {}; /* steps after which places of queries are free */
+        typename WIDE::line begun;
         for (int turn = 0; is_there(p, turn); turn++) {
             const WIDE w(p, tile_of(turn), turn, past);
-            w.copy(ends[0]);
+            w.copy(begun, ends[0]);
             past += w.steps;
 #pragma unroll
             for (int i = 0; i + 1 < WIDE::PLACES; i++)
                 ends[i] = ends[i + 1];
             ends[WIDE::PLACES - 1] = past;
         }
-        mma_commit();
-        mma_wait<0>();
+        begun.end();
     }
     static __device__ __forceinline__ void multiply(const attention_params &p)
     {

@@ -22,13 +22,12 @@ static const int widths[WIDTHS] = {64, 128, 256};
 #define BY_TENSOR_CORES(kind, columns, pieces, others, warps, split) \
     [TENSOR_CORES][kind][WIDTH_##columns] = {                        \
         16 * (pieces) * ((warps) / (split)), others, warps,          \
-        (split) > 1 ? 16 * (pieces) * ((warps) / (split)) * ((others) + 4) : 0},
+        (split) > 1 || (kind) == KEYS ? 16 * (pieces) * ((warps) / (split)) * ((others) + 4) : 0},
 static const tile_shape shapes[WAYS][KINDS][WIDTHS] = {
 #define TILED(...) BY_MULTIPLY_ADDS(FORWARD, __VA_ARGS__)
 #define TILED_QUERIES(...) BY_MULTIPLY_ADDS(QUERIES, __VA_ARGS__)
 #define TILED_KEYS(...) BY_MULTIPLY_ADDS(KEYS, __VA_ARGS__)
 #define TRIPLED(...) BY_TENSOR_CORES(FORWARD, __VA_ARGS__)
-#define TRIPLED_QUERIES(...) BY_TENSOR_CORES(QUERIES, __VA_ARGS__)
 #define TRIPLED_KEYS(...) BY_TENSOR_CORES(KEYS, __VA_ARGS__)
 #include "neural/tiled.def"
 };
@@ -93,6 +92,19 @@ int tiled_width(const cuda_kernel *k, const attention_params *p)
                                                                                              : -1;
 }
 
+/* Whether gradients of queries are made with those of keys, of which there are some. */
+static int is_once(const cuda_kernel *k, const attention_params *p, int width)
+{
+    return is_tripled(k->dev, KEYS, width) && p->n > 0 && p->key_heads > 0;
+}
+
+void tiled_grad_plan(const cuda_kernel *k, attention_params *p, int width)
+{
+    const int others = shape_of(k->dev, KEYS, width)->others;
+    p->tiles = (int32_t)((p->m + others - 1) / others);
+    p->turn_count = is_once(k, p, width) ? p->batch * p->heads * p->tiles : 0;
+}
+
 static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, int kind, int width)
 {
     const tile_shape *t = shape_of(k->dev, kind, width);
@@ -126,6 +138,6 @@ int32_t tiled_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int 
 int32_t tiled_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
     set_up(p);
-    const int32_t status = launch(k, s, p, QUERIES, width);
+    const int32_t status = is_once(k, p, width) ? NDP_OK : launch(k, s, p, QUERIES, width);
     return status == NDP_OK ? launch(k, s, p, KEYS, width) : status;
 }
