@@ -141,10 +141,10 @@ const kernel kernels[] = {
     KERNEL(name##_F16, attention_params) \
     KERNEL(name##_BF16, attention_params)
 #define FLASH_WIDE(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_##D) WIDE_ROWS(flash_wide_any_##D)
-#define FLASH_WIDE_SPLIT(D)                                              \
-    WIDE_ROWS(flash_wide_queries_##D)                                    \
-    WIDE_ROWS(flash_wide_queries_any_##D) WIDE_ROWS(flash_wide_keys_##D) \
-        WIDE_ROWS(flash_wide_keys_any_##D)
+#define FLASH_WIDE_SPLIT(D)               \
+    WIDE_ROWS(flash_wide_queries_##D)     \
+    WIDE_ROWS(flash_wide_queries_any_##D) \
+    WIDE_ROWS(flash_wide_keys_##D) WIDE_ROWS(flash_wide_keys_any_##D)
 #define FLASH_WIDE_SHORT(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_short_##D)
 #define FLASH_WIDE_GRAD(D, STEP) WIDE_ROWS(flash_wide_grad_##D) WIDE_ROWS(flash_wide_grad_any_##D)
 #include "neural/flash_wide.def"

@@ -35,7 +35,8 @@ template <class T, bool KEYS> struct tiled_grad : T {
     __device__ __forceinline__ explicit tiled_grad(const attention_params &params) : base(params)
     {
         MMA_SHARED(memory);
-        const int all = (int)(KEYS ? p.key_heads : p.heads), group = ((int)p.heads / (int)p.key_heads);
+        const int all = (int)(KEYS ? p.key_heads : p.heads),
+                  group = (int)p.heads / (int)p.key_heads;
         const attention_place place(p, (int)blockIdx.x, (int)p.batch * all);
         first = (KEYS ? place.at : p.row_blocks - 1 - place.at) * ROWS; /* the longest first */
         b = place.head / all;
@@ -63,7 +64,10 @@ template <class T, bool KEYS> struct tiled_grad : T {
         heads = group;
         steps = per_head * heads;
     }
-    __device__ __forceinline__ int head_of(int step) const { return h + step % heads; }
+    __device__ __forceinline__ int head_of(int step) const
+    {
+        return h + step % heads;
+    }
     __device__ __forceinline__ int from_of(int step) const
     {
         return begin + (per_head - 1 - step / heads) * OTHERS;
