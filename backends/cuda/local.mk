@@ -24,7 +24,7 @@ cuda_host_sources = \
   %reldir%/linalg/svd.h %reldir%/linalg/svd_double.c \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/bytes.c %reldir%/matmul/plan.h \
-  %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/flash.c %reldir%/neural/flash_split.c %reldir%/neural/flash.h %reldir%/neural/neural.c %reldir%/neural/neural.h %reldir%/neural/tiled.c %reldir%/neural/tiled.h \
+  %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/flash.c %reldir%/neural/flash_grad.c %reldir%/neural/flash_widths.h %reldir%/neural/flash_split.c %reldir%/neural/flash.h %reldir%/neural/neural.c %reldir%/neural/neural.h %reldir%/neural/tiled.c %reldir%/neural/tiled.h \
   %reldir%/neural/batch_norm.c %reldir%/neural/batch_norm.h %reldir%/neural/group.c %reldir%/neural/group.h %reldir%/neural/group_call.h %reldir%/neural/group_plan.c %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
   %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
