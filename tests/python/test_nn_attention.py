@@ -179,7 +179,7 @@ def test_infinities_of_f32(device):
 def test_gradients_of_f32_in_turn(device):
     """Many blocks of keys, heads that share them, queries that see nothing; numbers beyond 2^127, which tensor cores do not multiply."""
     rng = np.random.default_rng(13)
-    for d, large in ((64, False), (128, False), (256, False), (50, False), (64, True), (128, True), (256, True)):
+    for d, large in ((64, False), (128, False), (256, False), (64, True), (256, True)):
         q, g = (rng.normal(size=(1, 4, 210, d)).astype(np.float32) for _ in range(2))
         k, v = (rng.normal(size=(1, 2, 140, d)).astype(np.float32) for _ in range(2))
         if large:
