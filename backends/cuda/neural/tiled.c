@@ -121,23 +121,25 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, 
                        32 * (uint32_t)t->warps, shared_of(t, kind, width), p);
 }
 
-/* Blocks of all heads begin together where they differ in length: products are slower than what they read of the
- * others. */
-static void set_up(attention_params *p)
+/* Blocks of all heads begin together where they differ in length, or wait for earlier ones of their head: products are slower
+ * than what they read of the others. */
+static void set_up(attention_params *p, int once)
 {
+    const int64_t heads = p->batch * (once ? p->key_heads : p->heads);
     flash_set_whole(p, 4);
-    p->together = p->causal && p->batch * p->heads < 1 << 15 ? (int32_t)(p->batch * p->heads) : 1;
+    p->together = (p->causal || once) && heads < 1 << 15 ? (int32_t)heads : 1;
 }
 
 int32_t tiled_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
-    set_up(p);
+    set_up(p, 0);
     return launch(k, s, p, FORWARD, width);
 }
 
 int32_t tiled_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
-    set_up(p);
-    const int32_t status = is_once(k, p, width) ? NDP_OK : launch(k, s, p, QUERIES, width);
+    const int once = is_once(k, p, width);
+    set_up(p, once);
+    const int32_t status = once ? NDP_OK : launch(k, s, p, QUERIES, width);
     return status == NDP_OK ? launch(k, s, p, KEYS, width) : status;
 }
