@@ -8,14 +8,18 @@
 #include "neural/attention_place.cuh"
 #include "neural/flash_weight.cuh"
 
-/* M pieces of 16 rows, D columns of results, KEYS scores of a row at once. */
-template <class T, int D, int M, int KEYS> struct flash_rows {
-    typedef float scores[M][KEYS / 8][4];
-    const attention_params &p;
+/* Where rows are, and keys that they see. */
+struct flash_place {
     int b, kh, h0, first; /* first: number of the block's first row */
     int own;              /* that of the warp */
     int from, to, clear;  /* keys; all rows see those below clear */
-    int split, part, warp, lane;
+    int split, part;
+};
+/* M pieces of 16 rows, D columns of results, KEYS scores of a row at once. */
+template <class T, int D, int M, int KEYS> struct flash_rows : flash_place {
+    typedef float scores[M][KEYS / 8][4];
+    const attention_params &p;
+    int warp, lane;
     float c;     /* by which scores are multiplied, for powers of 2 */
     bool scaled; /* they are first, because something is added, or c is no good multiplier */
     float y[M][D / 8][4], top[M][2], sum[M][2];
@@ -24,10 +28,17 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     __device__ __forceinline__ flash_rows(const attention_params &params, int block, int rows)
         : p(params)
     {
-        const int groups = (int)p.heads / p.pack;
-        const attention_place place(p, block / p.splits, (int)p.batch * groups);
         warp = (int)threadIdx.x / 32;
         lane = (int)threadIdx.x % 32;
+        c = (float)(p.scale * FLASH_LOG2E);
+        scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
+        go_to(block, rows);
+        clear_sums();
+    }
+    __device__ __forceinline__ void go_to(int block, int rows)
+    {
+        const int groups = (int)p.heads / p.pack;
+        const attention_place place(p, block / p.splits, (int)p.batch * groups);
         split = block % p.splits;
         part = split;
         first = (p.row_blocks - 1 - place.at) * rows; /* the longest first */
@@ -36,9 +47,6 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
         h0 = place.head % groups * p.pack;
         kh = h0 / ((int)p.heads / (int)p.key_heads);
         set_keys(rows);
-        c = (float)(p.scale * FLASH_LOG2E);
-        scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
-        clear_sums();
     }
     /* Keys that a query sees, if it is the last one. */
     __device__ __forceinline__ int seen_by(int i) const
@@ -192,9 +200,9 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     }
 
     /* ---- the result ---- */
-    __device__ __forceinline__ T *row_at(int h, int i) const
+    __device__ __forceinline__ T *row_at(const flash_place &of, int h, int i) const
     {
-        return (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
+        return (T *)p.out[0].at + of.b * p.out[0].stride[0] + h * p.out[0].stride[1] +
                i * p.out[0].stride[2];
     }
     __device__ __forceinline__ void write_row(int m, int half, T *to, float by) const
@@ -257,14 +265,19 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     }
     __device__ __forceinline__ void write() const
     {
+        write(*this);
+    }
+    __device__ __forceinline__ void write(const flash_place &of) const
+    {
         const float by = scaled ? 1.0f : c;
 #pragma unroll
         for (int m = 0; m < M; m++)
 #pragma unroll
             for (int half = 0; half < 2; half++) {
-                const int row = row_of(m, half), i = p.pack == 1 ? row : row / p.pack;
-                const int h = h0 + (row - i * p.pack);
-                T *const to = row_at(h, i);
+                const int row = of.own + m * 16 + half * 8 + lane / 4,
+                          i = p.pack == 1 ? row : row / p.pack;
+                const int h = of.h0 + (row - i * p.pack);
+                T *const to = row_at(of, h, i);
                 float all = sum[m][half];
                 all += __shfl_xor_sync(0xffffffffu, all, 1);
                 all += __shfl_xor_sync(0xffffffffu, all, 2);
@@ -277,7 +290,8 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
                 if (row >= p.rows)
                     continue;
                 if (p.parts > 1) {
-                    const int64_t at = (((int64_t)part * p.batch + b) * p.heads + h) * p.m + i;
+                    const int64_t at =
+                        (((int64_t)of.part * p.batch + of.b) * p.heads + h) * p.m + i;
                     write_part(m, half, at, factor);
                     if (lane % 4 == 0)
                         ((float *)p.part_lse)[at] = lse;
@@ -285,7 +299,7 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
                     if (!p.whole_result)
                         write_row(m, half, to, factor);
                     if (lane % 4 == 0)
-                        ((float *)p.out[1].at)[b * p.out[1].stride[0] + h * p.out[1].stride[1] +
+                        ((float *)p.out[1].at)[of.b * p.out[1].stride[0] + h * p.out[1].stride[1] +
                                                i * p.out[1].stride[2]] = lse;
                 }
             }

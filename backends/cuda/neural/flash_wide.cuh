@@ -52,18 +52,34 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     {
         MMA_SHARED(memory);
         const mma_address begin = wide_begin(mma_address_of(memory));
-        queries = begin + (mma_address)(turn % PLACES * QUERIES);
         stages = begin + PLACES * QUERIES;
         gates = stages + 2 * STAGES * STAGE;
         group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
-        steps = steps_to(base::to);
         if (PLAIN)
             base::scaled = false;
+        set_place(turn);
+    }
+    __device__ __forceinline__ void set_place(int turn)
+    {
+        MMA_SHARED(memory);
+        queries = wide_begin(mma_address_of(memory)) + (mma_address)(turn % PLACES * QUERIES);
+        steps = steps_to(base::to);
         base::own += base::warp * 16;
+        const int top = base::first + group * 64,
+                  bottom = top + 63 < p.rows ? top + 63 : p.rows - 1,
+                  seen = top < p.rows ? base::seen_by(bottom) : 0;
+        clear = base::seen_by(top);
+        mine = steps_to(seen < base::to ? seen : base::to);
+    }
+    __device__ __forceinline__ void go_to(int tile, int turn)
+    {
+        past += steps;
+        base::go_to(tile, ROWS);
+        set_place(turn);
     }
     __device__ __forceinline__ int steps_to(int end) const
     {
-        return end > from ? (end - from + KEYS - 1) / KEYS : 0;
+        return end > from + KEYS ? (end - from + KEYS - 1) / KEYS : 1;
     }
     __device__ __forceinline__ mma_address gate(int which, int step) const
     {
@@ -157,13 +173,17 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             base::drop(x, key);
         return moved;
     }
+    /* Begins the scores of the tile's first step. */
     __device__ __forceinline__ void begin()
     {
-        float down[1][2];
         await(KEYS_FULL, 0);
         wgmma_settle(x[0]);
         wgmma_begin();
         multiply_keys(0);
+    }
+    __device__ __forceinline__ void weigh_first()
+    {
+        float down[1][2];
         wgmma_wait<0>();
         wgmma_settle(x[0]);
         free(KEYS_FREE, 0);
@@ -213,16 +233,13 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             base::scale_down(down);
         wide_pack<T, KEYS>(weight, x[0]);
     }
-    /* Values of the last step. */
-    __device__ __forceinline__ void end()
+    /* Begins to add values of the last step. */
+    __device__ __forceinline__ void begin_last()
     {
         await(VALUES_FULL, mine - 1);
         wgmma_settle(y[0]);
         wgmma_begin();
         add_values(mine - 1);
-        wgmma_wait<0>();
-        wgmma_settle(y[0]);
-        free(VALUES_FREE, mine - 1);
     }
     /* Steps that only rows of other groups need. */
     __device__ __forceinline__ void pass()
@@ -238,24 +255,22 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             free(VALUES_FREE, i);
         }
     }
+    /* All but the last values, which are begun to be added. */
     __device__ __forceinline__ void multiply()
     {
-        const int top = base::first + group * 64,
-                  bottom = top + 63 < p.rows ? top + 63 : p.rows - 1,
-                  seen = top < p.rows ? base::seen_by(bottom) : 0;
-        clear = base::seen_by(top);
-        mine = steps_to(seen < base::to ? seen : base::to);
-        if (mine > 0) {
-            int i = 1;
-            begin();
-            for (; PLAIN && from + (i + 1) * KEYS <= clear && i < mine; i++)
-                step<false>(i);
-            for (; i < mine; i++)
-                step<true>(i);
-            end();
+        int i = 1;
+        weigh_first();
+        for (; PLAIN && from + (i + 1) * KEYS <= clear && i < mine; i++)
+            step<false>(i);
+        for (; i < mine; i++)
+            step<true>(i);
+        begin_last();
+        if (mine < steps) {
+            wgmma_wait<0>();
+            wgmma_settle(y[0]);
+            free(VALUES_FREE, mine - 1);
+            pass();
         }
-        pass();
-        base::write();
     }
 };
 
@@ -287,14 +302,33 @@ template <class WIDE> struct flash_wide_tiles {
         }
         begun.end();
     }
+    /* Scores of the next tile are made while the results of a tile are written. */
     static __device__ __forceinline__ void multiply(const attention_params &p)
     {
-        int past = 0;
-        for (int turn = 0; is_there(p, turn); turn++) {
-            WIDE w(p, tile_of(turn), turn, past);
+        if (!is_there(p, 0))
+            return;
+        WIDE w(p, tile_of(0), 0, 0);
+        w.begin();
+        for (int turn = 1; is_there(p, turn); turn++) {
             w.multiply();
-            past += w.steps;
+            const flash_place place = w;
+            const mma_address last = w.gate(WIDE::VALUES_FREE, w.mine - 1);
+            const bool ended = w.mine < w.steps;
+            w.go_to(tile_of(turn), turn);
+            w.begin();
+            wgmma_wait<1>();
+            wgmma_settle(w.y[0]);
+            if (w.lane == 0 && !ended)
+                wgmma_gate_arrive(last);
+            w.write(place);
+            w.clear_sums();
         }
+        w.multiply();
+        wgmma_wait<0>();
+        wgmma_settle(w.y[0]);
+        if (w.mine == w.steps)
+            w.free(WIDE::VALUES_FREE, w.mine - 1);
+        w.write();
     }
     static __device__ __forceinline__ void run(const attention_params &p)
     {
