@@ -283,4 +283,8 @@ MMA_FN float mma_exp2(float x)
 {
     return exp2f(x);
 }
+MMA_FN float mma_reciprocal(float x)
+{
+    return 1 / x;
+}
 #endif

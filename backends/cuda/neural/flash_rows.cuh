@@ -37,15 +37,16 @@ template <class T, int D, int M, int KEYS> struct flash_rows : flash_place {
     }
     __device__ __forceinline__ void go_to(int block, int rows)
     {
-        const int groups = (int)p.heads / p.pack;
-        const attention_place place(p, block / p.splits, (int)p.batch * groups);
-        split = block % p.splits;
+        const int groups = p.pack == 1 ? (int)p.heads : (int)p.heads / p.pack;
+        const int tile = p.splits == 1 ? block : block / p.splits;
+        const attention_place place(p, tile, (int)p.batch * groups);
+        split = block - tile * p.splits;
         part = split;
         first = (p.row_blocks - 1 - place.at) * rows; /* the longest first */
         own = first;
         b = place.head / groups;
         h0 = place.head % groups * p.pack;
-        kh = h0 / ((int)p.heads / (int)p.key_heads);
+        kh = p.heads == p.key_heads ? h0 : h0 / ((int)p.heads / (int)p.key_heads);
         set_keys(rows);
     }
     /* Keys that a query sees, if it is the last one. */
@@ -81,7 +82,11 @@ template <class T, int D, int M, int KEYS> struct flash_rows : flash_place {
     /* Row of piece m's upper or lower half that this thread has columns of. */
     __device__ __forceinline__ int row_of(int m, int half) const
     {
-        return own + m * 16 + half * 8 + lane / 4;
+        return row_of(*this, m, half);
+    }
+    __device__ __forceinline__ int row_of(const flash_place &of, int m, int half) const
+    {
+        return of.own + m * 16 + half * 8 + lane / 4;
     }
 
     /* ---- one step ---- */
@@ -267,42 +272,88 @@ template <class T, int D, int M, int KEYS> struct flash_rows : flash_place {
     {
         write(*this);
     }
+    /* What all rows need comes first, so that no row waits for another one's. */
     __device__ __forceinline__ void write(const flash_place &of) const
     {
-        const float by = scaled ? 1.0f : c;
+        int heads[M][2], queries[M][2];
+        float factor[M][2], lse[M][2];
+        find_rows(of, heads, queries);
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int half = 0; half < 2; half++)
+                finish_sum(m, half, factor[m][half], lse[m][half]);
+        if (p.parts > 1) {
+            each_row(of, [&](int m, int half) {
+                const int64_t at =
+                    (((int64_t)of.part * p.batch + of.b) * p.heads + heads[m][half]) * p.m +
+                    queries[m][half];
+                write_part(m, half, at, factor[m][half]);
+                if (lane % 4 == 0)
+                    ((float *)p.part_lse)[at] = lse[m][half];
+            });
+            return;
+        }
+        if (p.whole_result) {
+#pragma unroll
+            for (int m = 0; m < M; m++)
+#pragma unroll
+                for (int half = 0; half < 2; half++)
+                    write_whole(m, half, row_at(of, heads[m][half], queries[m][half]),
+                                row_of(of, m, half) < p.rows, factor[m][half]);
+        } else
+            each_row(of, [&](int m, int half) {
+                write_row(m, half, row_at(of, heads[m][half], queries[m][half]), factor[m][half]);
+            });
+        if (lane % 4 == 0)
+            each_row(of, [&](int m, int half) {
+                const int64_t *stride = p.out[1].stride;
+                ((float *)p.out[1].at)[of.b * stride[0] + heads[m][half] * stride[1] +
+                                       queries[m][half] * stride[2]] = lse[m][half];
+            });
+    }
+    /* Heads and queries of rows. */
+    __device__ __forceinline__ void find_rows(const flash_place &of, int (&heads)[M][2],
+                                              int (&queries)[M][2]) const
+    {
 #pragma unroll
         for (int m = 0; m < M; m++)
 #pragma unroll
             for (int half = 0; half < 2; half++) {
-                const int row = of.own + m * 16 + half * 8 + lane / 4,
-                          i = p.pack == 1 ? row : row / p.pack;
-                const int h = of.h0 + (row - i * p.pack);
-                T *const to = row_at(of, h, i);
-                float all = sum[m][half];
-                all += __shfl_xor_sync(0xffffffffu, all, 1);
-                all += __shfl_xor_sync(0xffffffffu, all, 2);
-                const float factor = all == 0 ? 0.0f : 1.0f / (all * (float)p.keep);
-                const float lse = all == 0
-                                      ? FLASH_NOTHING
-                                      : (top[m][half] * by + log2f(all)) * (float)(1 / FLASH_LOG2E);
-                if (p.parts == 1 && p.whole_result)
-                    write_whole(m, half, to, row < p.rows, factor);
-                if (row >= p.rows)
-                    continue;
-                if (p.parts > 1) {
-                    const int64_t at =
-                        (((int64_t)of.part * p.batch + of.b) * p.heads + h) * p.m + i;
-                    write_part(m, half, at, factor);
-                    if (lane % 4 == 0)
-                        ((float *)p.part_lse)[at] = lse;
-                } else {
-                    if (!p.whole_result)
-                        write_row(m, half, to, factor);
-                    if (lane % 4 == 0)
-                        ((float *)p.out[1].at)[of.b * p.out[1].stride[0] + h * p.out[1].stride[1] +
-                                               i * p.out[1].stride[2]] = lse;
-                }
+                heads[m][half] = of.h0;
+                queries[m][half] = row_of(of, m, half);
             }
+        if (p.pack == 1)
+            return;
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int row = row_of(of, m, half);
+                queries[m][half] = row / p.pack;
+                heads[m][half] = of.h0 + (row - queries[m][half] * p.pack);
+            }
+    }
+    /* By what a row is multiplied, and its logsumexp. */
+    __device__ __forceinline__ void finish_sum(int m, int half, float &factor, float &lse) const
+    {
+        const float by = scaled ? 1.0f : c;
+        float all = sum[m][half];
+        all += __shfl_xor_sync(0xffffffffu, all, 1);
+        all += __shfl_xor_sync(0xffffffffu, all, 2);
+        factor = all == 0 ? 0.0f : mma_reciprocal(all * (float)p.keep);
+        lse =
+            all == 0 ? FLASH_NOTHING : (top[m][half] * by + log2f(all)) * (float)(1 / FLASH_LOG2E);
+    }
+    template <class F>
+    __device__ __forceinline__ void each_row(const flash_place &of, const F &f) const
+    {
+#pragma unroll
+        for (int m = 0; m < M; m++)
+#pragma unroll
+            for (int half = 0; half < 2; half++)
+                if (row_of(of, m, half) < p.rows)
+                    f(m, half);
     }
 };
 

@@ -173,5 +173,12 @@ MMA_FN float mma_exp2(float x)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
     return r;
 }
+/* 1/x within one unit of the last place, of normal numbers. */
+MMA_FN float mma_reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
 
 #endif
