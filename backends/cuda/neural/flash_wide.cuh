@@ -11,12 +11,12 @@
  * operands of the next tile are copied while the last steps of a tile are computed and results are written. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_CUH
 #define NDOCK_CUDA_FLASH_WIDE_CUH
-#include "neural/flash_rows.cuh"
+#include "neural/flash_results.cuh"
 #include "neural/wide_tile.cuh"
 
 /* PLAIN: without masks and dropout, and of scales that are no trouble. */
 template <class T, int D, int GROUPS, int KEYS, int STAGES, bool PLAIN>
-struct flash_wide : flash_rows<T, D, 1, KEYS> {
+struct flash_wide : flash_results<T, D, 1, KEYS> {
     enum {
         GROUP_COUNT = GROUPS,
         ROWS = 64 * GROUPS,
@@ -31,7 +31,7 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     enum { KEYS_FULL, VALUES_FULL = STAGES, KEYS_FREE = 2 * STAGES, VALUES_FREE = 3 * STAGES };
     enum { GATES = 4 * STAGES };
     typedef wide_line<STAGES == 2 ? 2 : 3> line;
-    typedef flash_rows<T, D, 1, KEYS> base;
+    typedef flash_results<T, D, 1, KEYS> base;
     using base::b;
     using base::from;
     using base::h0;
