@@ -8,7 +8,8 @@
  * wait for its own stores of results if it did.
  *
  * A block of threads takes one tile of queries after another. Stages and gates go on from tile to tile, so that
- * operands of the next tile are copied while the last steps of a tile are computed and results are written. */
+ * operands of the next tile are copied while the last steps of a tile are computed, and its first scores are made while results are
+ * written. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_CUH
 #define NDOCK_CUDA_FLASH_WIDE_CUH
 #include "neural/flash_results.cuh"
