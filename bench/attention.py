@@ -155,7 +155,10 @@ def benches(only):
                 ("bf16 4x16x4096x128 causal", b16, 4, 16, 16, 4096, 4096, 128, True, True), ("bf16 4x16x4096x80", b16, 4, 16, 16, 4096, 4096, 80, False, True),
                 ("bf16 4x16x4096x32", b16, 4, 16, 16, 4096, 4096, 32, False, True), ("bf16 4x16x2048x96", b16, 4, 16, 16, 2048, 2048, 96, True, True),
                 ("bf16 2x16x2048x256", b16, 2, 16, 16, 2048, 2048, 256, False, True),
-                ("bf16 2x16x2048x256 causal", b16, 2, 16, 16, 2048, 2048, 256, True, True), ("bf16 32x12x512x64", b16, 32, 12, 12, 512, 512, 64, False, True),
+                ("bf16 2x16x2048x256 causal", b16, 2, 16, 16, 2048, 2048, 256, True, True),
+                *((f"bf16 {b}x{h}x{m}x64{' causal' if causal else ''}", b16, b, h, h, m, m, 64, causal, True)
+                  for b, h, m, causal in ((32, 12, 512, False), (32, 12, 512, True), (64, 12, 256, False), (64, 12, 200, False), (16, 16, 256, False),
+                                          (4, 16, 256, False))),
                 ("bf16 groups 4x32/8x2048x128 causal", b16, 4, 32, 8, 2048, 2048, 128, True, True),
                 *((f"f32 {b}x16x2048x{d}{' causal' if causal else ''}", torch.float32, b, 16, 16, 2048, 2048, d, causal, True)
                   for b, d in ((4, 64), (4, 128), (2, 256)) for causal in (False, True)),

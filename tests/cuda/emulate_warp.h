@@ -8,6 +8,7 @@
 #include <cuda_fp16.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #undef __global__
 #undef __device__
@@ -268,8 +269,22 @@ template <int N> MMA_FN void mma_wait(void)
 {
     warp_copies_wait(N);
 }
+/* Blocks run one after another: a turn that has not come never does. */
+MMA_FN void mma_turn_await(const uint32_t *whose, uint32_t turn)
+{
+    if (*whose != turn)
+        abort();
+}
+MMA_FN void mma_turn_pass(uint32_t *whose, uint32_t to)
+{
+    *whose = to;
+}
 MMA_FN float mma_exp2(float x)
 {
     return exp2f(x);
+}
+MMA_FN float mma_reciprocal(float x)
+{
+    return 1 / x;
 }
 #endif

@@ -20,6 +20,7 @@
 #include "neural/tiled_forward.cuh"
 #include "neural/tiled_grad.cuh"
 #include "neural/tripled.cuh"
+#include "neural/tripled_part.cuh"
 #include "neural/neural.h"
 #include "neural/norm_weighed.cuh"
 #define CUDA_DTYPE F16
@@ -140,10 +141,10 @@ const kernel kernels[] = {
     KERNEL(name##_F16, attention_params) \
     KERNEL(name##_BF16, attention_params)
 #define FLASH_WIDE(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_##D) WIDE_ROWS(flash_wide_any_##D)
-#define FLASH_WIDE_SPLIT(D)                                              \
-    WIDE_ROWS(flash_wide_queries_##D)                                    \
-    WIDE_ROWS(flash_wide_queries_any_##D) WIDE_ROWS(flash_wide_keys_##D) \
-        WIDE_ROWS(flash_wide_keys_any_##D)
+#define FLASH_WIDE_SPLIT(D)               \
+    WIDE_ROWS(flash_wide_queries_##D)     \
+    WIDE_ROWS(flash_wide_queries_any_##D) \
+    WIDE_ROWS(flash_wide_keys_##D) WIDE_ROWS(flash_wide_keys_any_##D)
 #define FLASH_WIDE_SHORT(D, GROUPS, KEYS, STAGES) WIDE_ROWS(flash_wide_short_##D)
 #define FLASH_WIDE_GRAD(D, STEP) WIDE_ROWS(flash_wide_grad_##D) WIDE_ROWS(flash_wide_grad_any_##D)
 #include "neural/flash_wide.def"
@@ -152,8 +153,6 @@ const kernel kernels[] = {
     KERNEL(tiled_queries_##D##_F32, attention_params)
 #define TILED_KEYS(D, ROWS, OTHERS, WARPS, SPLIT) KERNEL(tiled_keys_##D##_F32, attention_params)
 #define TRIPLED(D, PIECES, OTHERS, WARPS, SPLIT) KERNEL(tripled_##D##_F32, attention_params)
-#define TRIPLED_QUERIES(D, PIECES, OTHERS, WARPS, SPLIT) \
-    KERNEL(tripled_queries_##D##_F32, attention_params)
 #define TRIPLED_KEYS(D, PIECES, OTHERS, WARPS, SPLIT) \
     KERNEL(tripled_keys_##D##_F32, attention_params)
 #include "neural/tiled.def"

@@ -176,6 +176,31 @@ def test_infinities_of_f32(device):
 
 
 @cases(*DEVICES)
+def test_gradients_of_f32_in_turn(device):
+    """Many blocks of keys, heads that share them, queries that see nothing; numbers beyond 2^127, which tensor cores do not multiply."""
+    rng = np.random.default_rng(13)
+    for d, large in ((64, False), (128, False), (256, False), (64, True), (256, True)):
+        q, g = (rng.normal(size=(1, 4, 210, d)).astype(np.float32) for _ in range(2))
+        k, v = (rng.normal(size=(1, 2, 140, d)).astype(np.float32) for _ in range(2))
+        if large:
+            k[0, 1, 100, 1], q[0, :, :, 1] = 1.5 * 2.0 ** 127, 0
+        a = [nd.asarray(x, device=device) for x in (q, k, v)]
+        out, lse = nd.nn.attention_with_logsumexp(*a, is_causal="last")
+        grads = nd.nn.scaled_dot_product_attention_grad(nd.asarray(g, device=device), *a, out, lse, is_causal="last")
+        again = nd.nn.scaled_dot_product_attention_grad(nd.asarray(g, device=device), *a, out, lse, is_causal="last")
+        want = attention_grad(g.astype(np.float64), *(x.astype(np.float64) for x in (q, k, v)), None, "last")
+        for got, other, right in zip(grads, again, want):
+            assert nd.all(got == other)
+            got = np.array(got.tolist())
+            if large:
+                got[..., 1] = right[..., 1] = 0
+            assert np.max(np.abs(got - right)) <= 2.0 ** -18 * np.max(np.abs(right)), (d, large)
+        assert not nd.any(grads[0][:, :, :70] != 0)
+    none = nd.nn.scaled_dot_product_attention_grad(*(nd.asarray(x, device=device) for x in (g, q, k[:, :, :0], v[:, :, :0], np.zeros_like(q), np.full(q.shape[:3], -np.inf, np.float32))))
+    assert none[0].shape == q.shape and not nd.any(none[0] != 0)
+
+
+@cases(*DEVICES)
 def test_dropout_of_weights(device):
     rng = np.random.default_rng(2)
     for geometry in GEOMETRIES[:4]:

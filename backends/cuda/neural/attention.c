@@ -133,6 +133,8 @@ static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, const ndp_call 
               flash = dtype != NDP_F32 && flash_grad_plans(k, &p, &plan);
     const int64_t queries = p.batch * p.heads * p.q_blocks,
                   keys = p.batch * p.key_heads * p.k_blocks;
+    if (tiled >= 0)
+        tiled_grad_plan(k, &p, tiled);
     place_sums(&p, &plan, dtype, call->scratch.mem ? cuda_ptr(&call->scratch) : 0);
     int32_t status = make_delta(k, s, call, &p);
     if (status != NDP_OK)
@@ -175,7 +177,10 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     const int32_t dtype = call->in[0].dtype;
     if (call->op == NDP_OP_attention)
         return dtype != NDP_F32 && flash_plans(k, &p, &plan) ? plan.scratch : 0;
-    if (dtype != NDP_F32)
+    const int tiled = dtype == NDP_F32 ? tiled_width(k, &p) : -1;
+    if (tiled >= 0)
+        tiled_grad_plan(k, &p, tiled);
+    else if (dtype != NDP_F32)
         flash_grad_plans(k, &p, &grad);
     return place_sums(&p, &grad, dtype, 0);
 }

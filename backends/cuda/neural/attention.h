@@ -43,7 +43,7 @@ typedef struct {
     /* On tensor cores. A row of a block is a query of one of `pack` heads that share keys: number
      * i*pack + head. The keys are cut in `splits` of keys_each, which leave their parts of results
      * behind: (part, b, h, i, column), then their logsumexp (part, b, h, i). */
-    int32_t pack, whole; /* whole: rows are taken 16 bytes at a time */
+    int32_t pack, whole, whole_result; /* whole: rows are taken 16 bytes at a time, or written */
     int32_t rows, row_blocks, splits, parts, keys_each, blocks; /* blocks: of all rows and splits */
     uint64_t part, part_lse;
     /* Of gradients: the result, whose products with g make delta, here in C order; whether rows of

@@ -10,6 +10,12 @@ struct attention_place {
     int at, head; /* the longest is 0; of all heads of all batches */
     __device__ __forceinline__ attention_place(const attention_params &p, int block, int heads)
     {
+        if (p.together ==
+            1) { /* the same with one division: blocks of short heads take little time */
+            head = block / p.row_blocks;
+            at = block - head * p.row_blocks;
+            return;
+        }
         const int round = block / (p.together * p.row_blocks) * p.together,
                   in = block % (p.together * p.row_blocks),
                   beside = heads - round < p.together ? heads - round : p.together;

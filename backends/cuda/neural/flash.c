@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Attention by tensor cores: which kernel, how rows and keys are shared among blocks, and its
  * parameters. */
-#include "neural/flash.h"
 #include <stdio.h>
+#include "neural/flash_widths.h"
 
 /* Functions of a kernel: the class's own come first. */
-enum { WIDTH_32, WIDTH_64, WIDTH_80, WIDTH_96, WIDTH_128, WIDTH_256, WIDTHS };
 enum { ROWS = ATTENTION_OWN, SPREAD = ROWS + WIDTHS, JOIN = SPREAD + WIDTHS, WIDE };
 enum { WIDE_ANY = WIDE + WIDTHS, WIDE_SHORT = WIDE_ANY + WIDTHS, FORWARDS = WIDE_SHORT + WIDTHS };
 _Static_assert((int)FORWARDS <= (int)CUDA_FUNCTIONS, "there is room for them");
-/* Of the gradient's. */
-enum { QUERIES = ROWS, KEYS = QUERIES + WIDTHS, WIDE_GRAD = KEYS + WIDTHS };
-enum { WIDE_GRAD_ANY = WIDE_GRAD + WIDTHS, WIDE_FINISH = WIDE_GRAD_ANY + WIDTHS };
-_Static_assert((int)WIDE_FINISH < (int)FLASH_SPLIT, "those of flash_split.c come last");
 /* Percent of the time of as many rows by a wider shape that rows by one of fewer warpgroups take, which wait more: 512
  * rows of 64 columns by two warpgroups took longer than by three, 256 less. */
 enum { SHORT_COST = 130 };
 enum { PACKED = 64 }; /* rows of heads that share keys, at most */
-static const int widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
+const int flash_widths[WIDTHS] = {32, 64, 80, 96, 128, 256};
 typedef struct {
     int groups, keys, stages;
 } wide_shape;
@@ -29,12 +24,8 @@ static const wide_shape short_shapes[WIDTHS] = {
 #define FLASH_WIDE_SHORT(columns, groups, keys, stages) [WIDTH_##columns] = {groups, keys, stages},
 #include "neural/flash_wide.def"
 };
-static const int wide_grad_steps[WIDTHS] = {
-#define FLASH_WIDE_GRAD(columns, step) [WIDTH_##columns] = step,
-#include "neural/flash_wide.def"
-};
-/* Of flash_wide_grad.cuh: keys of a block and its threads; bytes of sums that are written at a time. */
-enum { WIDE_GRAD_KEYS = 128, WIDE_GRAD_THREADS = 384, TOGETHER_BYTES = 16 << 20 };
+/* Bytes that blocks of heads that begin together share. */
+enum { TOGETHER_BYTES = 16 << 20 };
 
 /* Bytes of shared memory that a block can be given. */
 static uint32_t most_shared(const ndp_dev *dev)
@@ -64,33 +55,12 @@ static uint32_t shared_of(int width, int spread)
     return (uint32_t)((rows_of(width, spread) + 4 * FLASH_KEYS) * (width + 8) * 2);
 }
 
-/* Of gradients: own rows, and two steps of those of the other side, with their sums. */
-static int grad_rows_of(int width, int keys)
-{
-    return keys && width > 64 ? 64 : 128;
-}
-static uint32_t grad_shared_of(int width, int keys)
-{
-    const int rows = grad_rows_of(width, keys);
-    return (uint32_t)((2 * rows + 4 * FLASH_GRAD_STEP) * (width + 8) * 2 + 4 * FLASH_GRAD_STEP * 4);
-}
-
 /* Queries, steps of keys and values, their gates, and what stages begin with. */
 static uint32_t wide_shared_of(int i, const wide_shape *shape)
 {
-    const int slabs = (widths[i] + 63) / 64, stages = shape->stages;
-    const int queries = FLASH_WIDE_PLACES(widths[i]) * 64 * shape->groups;
+    const int slabs = (flash_widths[i] + 63) / 64, stages = shape->stages;
+    const int queries = FLASH_WIDE_PLACES(flash_widths[i]) * 64 * shape->groups;
     return (uint32_t)(slabs * (queries + 2 * stages * shape->keys) * 128 + 1024 + 32 * stages);
-}
-
-/* Keys and values, two steps of queries and gradients with their sums, slopes of two steps, a part of
- * gradients of queries, the beginning and the end. */
-static uint32_t wide_grad_shared_of(int i)
-{
-    const int slabs = (widths[i] + 63) / 64, step = wide_grad_steps[i];
-    return (uint32_t)((slabs * (2 * WIDE_GRAD_KEYS + 4 * step) + 2 * step / 64 * WIDE_GRAD_KEYS) *
-                          128 +
-                      step * widths[i] * 4 + 4 * step * 4 + 1024 + 64);
 }
 
 int32_t flash_function(cuda_kernel *k, int module, const char *name, uint32_t shared,
@@ -124,16 +94,16 @@ static int32_t make_kind(cuda_kernel *k, const char *file, const char *kind, int
         k->function[first + i] = NULL;
         if (!CUDA_HAS_90A || k->dev->capability != 90 || !shared[i])
             continue;
-        snprintf(name, sizeof name, "%s_%s%d_%s", file, kind, widths[i],
+        snprintf(name, sizeof name, "%s_%s%d_%s", file, kind, flash_widths[i],
                  dtype == NDP_F16 ? "F16" : "BF16");
         status = flash_function(k, cuda_module_of(file, dtype), name, shared[i],
                                 &k->function[first + i]);
     }
     return status;
 }
-/* For calls that is_plain() says, and for any. */
-static int32_t make_wide(cuda_kernel *k, const char *file, int32_t dtype, int first,
-                         const uint32_t *shared)
+/* For calls that flash_is_plain() says, and for any. */
+int32_t flash_make_wide(cuda_kernel *k, const char *file, int32_t dtype, int first,
+                        const uint32_t *shared)
 {
     const int32_t status = make_kind(k, file, "", dtype, first, shared);
     return status == NDP_OK ? make_kind(k, file, "any_", dtype, first + WIDTHS, shared) : status;
@@ -145,49 +115,14 @@ static int32_t make_wide_forward(cuda_kernel *k, int32_t dtype)
         shared[i] = wide_shapes[i].groups ? wide_shared_of(i, &wide_shapes[i]) : 0;
         of_short[i] = short_shapes[i].groups ? wide_shared_of(i, &short_shapes[i]) : 0;
     }
-    const int32_t status = make_wide(k, "flash_wide", dtype, WIDE, shared);
+    const int32_t status = flash_make_wide(k, "flash_wide", dtype, WIDE, shared);
     return status == NDP_OK ? make_kind(k, "flash_wide", "short_", dtype, WIDE_SHORT, of_short)
                             : status;
 }
 
-static int32_t make_wide_gradient(cuda_kernel *k, int32_t dtype)
-{
-    uint32_t shared[WIDTHS];
-    for (int i = 0; i < WIDTHS; i++)
-        shared[i] = wide_grad_steps[i] ? wide_grad_shared_of(i) : 0;
-    int32_t status = make_wide(k, "flash_wide_grad", dtype, WIDE_GRAD, shared);
-    if (!CUDA_HAS_90A || k->dev->capability != 90 || status != NDP_OK)
-        return status;
-    status = flash_split_make(k, dtype);
-    if (status != NDP_OK)
-        return status;
-    return flash_function(k, cuda_module_of("flash_wide_grad", dtype),
-                          dtype == NDP_F16 ? "flash_wide_finish_F16" : "flash_wide_finish_BF16", 0,
-                          &k->function[WIDE_FINISH]);
-}
-
-static int32_t make_gradient(cuda_kernel *k, int32_t dtype)
-{
-    static const char *const names[2] = {"queries", "keys"};
-    char name[32];
-    const int module = cuda_module_of("flash_grad", dtype);
-    int32_t status = NDP_OK;
-    for (int i = 0; i < 2 * WIDTHS && status == NDP_OK; i++) {
-        const int keys = i / WIDTHS, width = widths[i % WIDTHS];
-        k->function[QUERIES + i] = NULL;
-        if (width > FLASH_GRAD_WIDEST)
-            continue;
-        snprintf(name, sizeof name, "flash_%s_%d_%s", names[keys], width,
-                 dtype == NDP_F16 ? "F16" : "BF16");
-        status =
-            flash_function(k, module, name, grad_shared_of(width, keys), &k->function[QUERIES + i]);
-    }
-    return status == NDP_OK ? make_wide_gradient(k, dtype) : status;
-}
-
 /* Whether there is neither a mask nor dropout, and scores are powers of 2 as soon as they are scaled
  * (flash_rows.cuh). */
-static int is_plain(const attention_params *p)
+int flash_is_plain(const attention_params *p)
 {
     return p->mask_kind == ATTENTION_NO_MASK && p->least == 0 &&
            (float)(p->scale * 1.4426950408889634) >= 0x1p-100f;
@@ -201,14 +136,16 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
     const char *suffix = dtype == NDP_F16 ? "F16" : "BF16";
     int32_t status = NDP_OK;
     if (like->op == NDP_OP_attention_grad)
-        return make_gradient(k, dtype);
+        return flash_grad_make(k, dtype);
     for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
-        snprintf(name, sizeof name, "flash_%d_%s", widths[i], suffix);
-        status = flash_function(k, module, name, shared_of(widths[i], 0), &k->function[ROWS + i]);
+        snprintf(name, sizeof name, "flash_%d_%s", flash_widths[i], suffix);
+        status =
+            flash_function(k, module, name, shared_of(flash_widths[i], 0), &k->function[ROWS + i]);
         if (status != NDP_OK)
             break;
-        snprintf(name, sizeof name, "flash_spread_%d_%s", widths[i], suffix);
-        status = flash_function(k, module, name, shared_of(widths[i], 1), &k->function[SPREAD + i]);
+        snprintf(name, sizeof name, "flash_spread_%d_%s", flash_widths[i], suffix);
+        status = flash_function(k, module, name, shared_of(flash_widths[i], 1),
+                                &k->function[SPREAD + i]);
     }
     snprintf(name, sizeof name, "flash_join_%s", suffix);
     status = status == NDP_OK ? flash_function(k, module, name, 0, &k->function[JOIN]) : status;
@@ -218,11 +155,6 @@ int32_t flash_make(cuda_kernel *k, const ndp_call *like)
 static int64_t least_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-static int64_t steps_of(int64_t n, int64_t each)
-{
-    return (n + each - 1) / each;
 }
 
 /* Heads whose rows a block takes together: all that share keys, where queries are few. */
@@ -236,13 +168,13 @@ static int64_t pack_of(const attention_params *p)
  * returns how many. */
 static int64_t split(const cuda_kernel *k, attention_params *p, int64_t blocks, int keys)
 {
-    const int64_t steps = steps_of(p->n, keys), sms = k->dev->sm_count;
+    const int64_t steps = flash_steps_of(p->n, keys), sms = k->dev->sm_count;
     int64_t splits = 1;
     if (blocks > 0 && blocks < sms && steps > 3)
-        splits = least_of(steps_of(2 * sms, blocks), steps / 2);
-    const int64_t each = steps > 0 ? steps_of(steps, splits) : 1;
+        splits = least_of(flash_steps_of(2 * sms, blocks), steps / 2);
+    const int64_t each = steps > 0 ? flash_steps_of(steps, splits) : 1;
     p->keys_each = (int32_t)(each * keys);
-    p->splits = (int32_t)(steps > 0 ? steps_of(steps, each) : 1);
+    p->splits = (int32_t)(steps > 0 ? flash_steps_of(steps, each) : 1);
     return p->splits;
 }
 
@@ -260,6 +192,7 @@ static int is_whole(const attention_view *v, const int64_t *extents, int64_t col
 void flash_set_whole(attention_params *p, int chunk)
 {
     const int64_t queries[3] = {p->batch, p->heads, p->m}, keys[3] = {p->batch, p->key_heads, p->n};
+    p->whole_result = is_whole(&p->out[0], queries, p->e, chunk);
     p->whole = is_whole(&p->q, queries, p->d, chunk) && is_whole(&p->k, keys, p->d, chunk) &&
                is_whole(&p->v, keys, p->e, chunk) &&
                (!p->g.at || is_whole(&p->g, queries, p->e, chunk));
@@ -267,14 +200,14 @@ void flash_set_whole(attention_params *p, int chunk)
 
 /* The number of the kernel for the columns of both operands; WIDTHS: they are too many, or the call
  * is none for these kernels. */
-static int width_of(const attention_params *p)
+int flash_width_of(const attention_params *p)
 {
     const int64_t columns = p->d > p->e ? p->d : p->e;
     int i = 0;
     if (columns > FLASH_WIDEST || p->d == 0 || p->e == 0 || p->m > INT32_MAX - 256 ||
         p->n > INT32_MAX - 256 || p->heads > INT32_MAX)
         return WIDTHS;
-    while (widths[i] < columns)
+    while (flash_widths[i] < columns)
         i++;
     return i;
 }
@@ -287,14 +220,14 @@ static int is_short(const cuda_kernel *k, const attention_params *p, int i, int6
                   few = 64 * short_shapes[i].groups;
     if (few == 0 || !k->function[WIDE_SHORT + i])
         return 0;
-    return steps_of(heads * steps_of(p->rows, few), sms) * few * SHORT_COST <
-           steps_of(heads * steps_of(p->rows, wide), sms) * wide * 100;
+    return flash_steps_of(heads * flash_steps_of(p->rows, few), sms) * few * SHORT_COST <
+           flash_steps_of(heads * flash_steps_of(p->rows, wide), sms) * wide * 100;
 }
 
 int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
 {
     const int64_t pack = pack_of(p), rows = p->m * pack;
-    const int i = width_of(p);
+    const int i = flash_width_of(p);
     if (i == WIDTHS)
         return 0;
     const int wide = rows > PACKED && k->function[WIDE + i];
@@ -302,24 +235,25 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
     p->pack = (int32_t)pack;
     p->rows = (int32_t)rows;
     const int64_t heads = p->heads / pack * p->batch;
-    const int few = wide && is_plain(p) && is_short(k, p, i, heads);
+    const int few = wide && flash_is_plain(p) && is_short(k, p, i, heads);
     const wide_shape *const shape = few ? &short_shapes[i] : &wide_shapes[i];
     const int function = (few      ? WIDE_SHORT
-                          : wide   ? is_plain(p) ? WIDE : WIDE_ANY
+                          : wide   ? flash_is_plain(p) ? WIDE : WIDE_ANY
                           : spread ? SPREAD
                                    : ROWS) +
                          i;
     if (!k->function[function])
         return 0;
-    p->row_blocks = (int32_t)steps_of(rows, wide ? 64 * shape->groups : rows_of(widths[i], spread));
+    p->row_blocks =
+        (int32_t)flash_steps_of(rows, wide ? 64 * shape->groups : rows_of(flash_widths[i], spread));
     const int64_t blocks = heads * p->row_blocks,
                   tiles = blocks * split(k, p, blocks, wide ? shape->keys : FLASH_KEYS);
-    *plan = (flash_plan){.function = function,
-                         .threads = wide ? 128 * (shape->groups + 1) : FLASH_THREADS,
-                         .blocks = wide && FLASH_WIDE_PLACES(widths[i]) > 1
-                                       ? least_of(tiles, k->dev->sm_count)
-                                       : tiles,
-                         .shared = wide ? wide_shared_of(i, shape) : shared_of(widths[i], spread)};
+    *plan = (flash_plan){
+        .function = function,
+        .threads = wide ? 128 * (shape->groups + 1) : FLASH_THREADS,
+        .blocks = wide && FLASH_WIDE_PLACES(flash_widths[i]) > 1 ? least_of(tiles, k->dev->sm_count)
+                                                                 : tiles,
+        .shared = wide ? wide_shared_of(i, shape) : shared_of(flash_widths[i], spread)};
     p->blocks = (int32_t)tiles;
     p->parts = p->splits * (spread ? FLASH_WARPS : 1);
     if (p->parts > 1)
@@ -328,15 +262,15 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
 }
 
 /* Heads whose blocks begin together, of so many bytes that its blocks share. */
-static void set_together(attention_params *p, int64_t bytes)
+void flash_set_together(attention_params *p, int64_t bytes)
 {
     p->together = (int32_t)least_of(bytes > 0 ? 1 + TOGETHER_BYTES / bytes : 1, INT32_MAX);
 }
 
 /* Of causal attention, whose blocks differ in length, as many as stay in the second-level cache. */
-static void set_place(attention_params *p)
+void flash_set_place(attention_params *p)
 {
-    set_together(p, p->causal ? (p->m > p->n ? p->m : p->n) * (p->d + p->e) * 2 : 0);
+    flash_set_together(p, p->causal ? (p->m > p->n ? p->m : p->n) * (p->d + p->e) * 2 : 0);
 }
 
 int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, attention_params *p,
@@ -346,7 +280,7 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
     if (plan->blocks == 0)
         return NDP_OK;
     flash_set_whole(p, 8);
-    set_place(p);
+    flash_set_place(p);
     if (p->parts > 1) {
         p->part = cuda_ptr(&call->scratch);
         p->part_lse = p->part + (uint64_t)(p->parts * results * p->e) * 4;
@@ -356,74 +290,4 @@ int32_t flash_run(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, att
     if (status != NDP_OK || p->parts == 1)
         return status;
     return cuda_launch(k, k->function[JOIN], s, (uint32_t)results, FLASH_JOIN_THREADS, 0, p);
-}
-
-/* One of the gradient's kernels: of queries, or of keys and values. */
-static int32_t run_gradient(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width,
-                            int keys)
-{
-    p->rows = (int32_t)(keys ? p->n : p->m);
-    p->row_blocks = (int32_t)steps_of(p->rows, grad_rows_of(widths[width], keys));
-    const int64_t blocks = p->batch * (keys ? p->key_heads : p->heads) * p->row_blocks;
-    if (blocks > INT32_MAX)
-        return cuda_error(NDP_ERR_UNSUPPORTED, "attention_grad of %lld blocks", (long long)blocks);
-    if (blocks == 0)
-        return NDP_OK;
-    return cuda_launch(k, k->function[(keys ? KEYS : QUERIES) + width], s, (uint32_t)blocks,
-                       FLASH_THREADS, grad_shared_of(widths[width], keys), p);
-}
-
-int flash_grad_plans(const cuda_kernel *k, attention_params *p, flash_grad_plan *plan)
-{
-    const int i = width_of(p);
-    if (i == WIDTHS)
-        return 0;
-    *plan = (flash_grad_plan){.width = i};
-    p->pack = 1;
-    flash_set_whole(p, 8);
-    set_place(p);
-    plan->split = flash_split_serves(k, widths[i]);
-    if (plan->split)
-        return 1;
-    if (!k->function[QUERIES + i] || !k->function[KEYS + i])
-        return 0;
-    p->tile_rows = wide_grad_steps[i];
-    p->tile_columns = widths[i];
-    p->rows = (int32_t)p->n;
-    p->row_blocks = (int32_t)steps_of(p->n, WIDE_GRAD_KEYS);
-    if (!k->function[WIDE_GRAD + i] || p->key_heads * p->batch * p->row_blocks > INT32_MAX)
-        return 1;
-    plan->blocks = p->key_heads * p->batch * p->row_blocks;
-    p->tiles = (int32_t)steps_of(p->m, p->tile_rows);
-    p->turn_count = p->batch * p->heads * p->tiles;
-    plan->tile_bytes = (int64_t)p->tile_rows * p->tile_columns * 4;
-    const int64_t head = p->tiles * plan->tile_bytes * (p->key_heads ? p->heads / p->key_heads : 1);
-    set_together(p, head);
-    return 1;
-}
-
-/* In one pass: turns, then the sums. */
-static int32_t run_wide_gradient(const cuda_kernel *k, ndp_stream *s, attention_params *p,
-                                 const flash_grad_plan *plan)
-{
-    int32_t status = NDP_OK;
-    if (plan->blocks > 0)
-        status = cuda_launch(
-            k, k->function[(is_plain(p) ? WIDE_GRAD : WIDE_GRAD_ANY) + plan->width], s,
-            (uint32_t)plan->blocks, WIDE_GRAD_THREADS, wide_grad_shared_of(plan->width), p);
-    if (status == NDP_OK && p->turn_count > 0)
-        status = cuda_launch(k, k->function[WIDE_FINISH], s, (uint32_t)p->turn_count, FLASH_THREADS,
-                             0, p);
-    return status;
-}
-
-int32_t flash_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p,
-                       const flash_grad_plan *plan)
-{
-    if (plan->tile_bytes > 0)
-        return run_wide_gradient(k, s, p, plan);
-    if (plan->split)
-        return flash_split_run(k, s, p, is_plain(p));
-    const int32_t status = run_gradient(k, s, p, plan->width, 0);
-    return status == NDP_OK ? run_gradient(k, s, p, plan->width, 1) : status;
 }

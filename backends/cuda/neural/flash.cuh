@@ -5,14 +5,14 @@
  * kernels the keys, whose parts of results then are joined as those of blocks are. */
 #ifndef NDOCK_CUDA_FLASH_CUH
 #define NDOCK_CUDA_FLASH_CUH
-#include "neural/flash_rows.cuh"
+#include "neural/flash_results.cuh"
 #include "neural/tile.cuh"
 
 /* Keys of a warp at once. */
 enum { FLASH_SPREAD_KEYS = FLASH_KEYS / FLASH_WARPS };
 
 template <class T, int D, int M, int N, bool SPREAD>
-struct flash : flash_rows<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
+struct flash : flash_results<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
     enum {
         ROWS = SPREAD ? FLASH_SPREAD_ROWS : FLASH_WARPS * 16 * M,
         KEYS = SPREAD ? FLASH_SPREAD_KEYS : N,
@@ -21,7 +21,7 @@ struct flash : flash_rows<T, D, M, SPREAD ? FLASH_SPREAD_KEYS : N> {
         STAGE = FLASH_KEYS * PITCH, /* bytes of keys, or values */
         SHARED = ROWS * PITCH + 4 * STAGE
     };
-    typedef flash_rows<T, D, M, KEYS> base;
+    typedef flash_results<T, D, M, KEYS> base;
     using base::b;
     using base::first;
     using base::from;

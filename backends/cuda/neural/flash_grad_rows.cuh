@@ -35,7 +35,8 @@ template <class T, int D, int M, int ROWS, int STEP, bool KEYS> struct flash_gra
                                                const attention_place &place)
         : p(params)
     {
-        const int heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
+        const int heads = (int)(KEYS ? p.key_heads : p.heads),
+                  group = (int)p.heads / (int)p.key_heads;
         warp = (int)threadIdx.x / 32;
         lane = (int)threadIdx.x % 32;
         first = (KEYS ? place.at : p.row_blocks - 1 - place.at) * ROWS; /* the longest first */

@@ -8,14 +8,18 @@
 #include "neural/attention_place.cuh"
 #include "neural/flash_weight.cuh"
 
-/* M pieces of 16 rows, D columns of results, KEYS scores of a row at once. */
-template <class T, int D, int M, int KEYS> struct flash_rows {
-    typedef float scores[M][KEYS / 8][4];
-    const attention_params &p;
+/* Where rows are, and keys that they see. */
+struct flash_place {
     int b, kh, h0, first; /* first: number of the block's first row */
     int own;              /* that of the warp */
     int from, to, clear;  /* keys; all rows see those below clear */
-    int split, part, warp, lane;
+    int split, part;
+};
+/* M pieces of 16 rows, D columns of results, KEYS scores of a row at once. */
+template <class T, int D, int M, int KEYS> struct flash_rows : flash_place {
+    typedef float scores[M][KEYS / 8][4];
+    const attention_params &p;
+    int warp, lane;
     float c;     /* by which scores are multiplied, for powers of 2 */
     bool scaled; /* they are first, because something is added, or c is no good multiplier */
     float y[M][D / 8][4], top[M][2], sum[M][2];
@@ -24,21 +28,26 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     __device__ __forceinline__ flash_rows(const attention_params &params, int block, int rows)
         : p(params)
     {
-        const int groups = (int)p.heads / p.pack;
-        const attention_place place(p, block / p.splits, (int)p.batch * groups);
         warp = (int)threadIdx.x / 32;
         lane = (int)threadIdx.x % 32;
-        split = block % p.splits;
+        c = (float)(p.scale * FLASH_LOG2E);
+        scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
+        go_to(block, rows);
+        clear_sums();
+    }
+    __device__ __forceinline__ void go_to(int block, int rows)
+    {
+        const int groups = p.pack == 1 ? (int)p.heads : (int)p.heads / p.pack;
+        const int tile = p.splits == 1 ? block : block / p.splits;
+        const attention_place place(p, tile, (int)p.batch * groups);
+        split = block - tile * p.splits;
         part = split;
         first = (p.row_blocks - 1 - place.at) * rows; /* the longest first */
         own = first;
         b = place.head / groups;
         h0 = place.head % groups * p.pack;
-        kh = h0 / (int)(p.heads / p.key_heads);
+        kh = p.heads == p.key_heads ? h0 : h0 / ((int)p.heads / (int)p.key_heads);
         set_keys(rows);
-        c = (float)(p.scale * FLASH_LOG2E);
-        scaled = p.mask_kind == ATTENTION_ADDED || !(c >= 0x1p-100f);
-        clear_sums();
     }
     /* Keys that a query sees, if it is the last one. */
     __device__ __forceinline__ int seen_by(int i) const
@@ -73,7 +82,11 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
     /* Row of piece m's upper or lower half that this thread has columns of. */
     __device__ __forceinline__ int row_of(int m, int half) const
     {
-        return own + m * 16 + half * 8 + lane / 4;
+        return row_of(*this, m, half);
+    }
+    __device__ __forceinline__ int row_of(const flash_place &of, int m, int half) const
+    {
+        return of.own + m * 16 + half * 8 + lane / 4;
     }
 
     /* ---- one step ---- */
@@ -189,71 +202,6 @@ template <class T, int D, int M, int KEYS> struct flash_rows {
 #pragma unroll
                 for (int k = 0; k < 4; k++)
                     y[m][e][k] *= down[m][k / 2];
-    }
-
-    /* ---- the result ---- */
-    __device__ __forceinline__ void write_row(int m, int half, int h, int i, float by) const
-    {
-        T *to = (T *)p.out[0].at + b * p.out[0].stride[0] + h * p.out[0].stride[1] +
-                i * p.out[0].stride[2];
-        const int64_t step = p.out[0].stride[3];
-        const bool pairs = step == 1 && (uint64_t)to % 4 == 0;
-#pragma unroll
-        for (int e = 0; e < D / 8; e++) {
-            const int column = e * 8 + lane % 4 * 2;
-            const float u = y[m][e][2 * half] * by, v = y[m][e][2 * half + 1] * by;
-            if (pairs && column + 1 < p.e) {
-                *(uint32_t *)(to + column) = mma_pack<T>(u, v);
-                continue;
-            }
-            if (column < p.e)
-                neural_narrow(to + column * step, u);
-            if (column + 1 < p.e)
-                neural_narrow(to + (column + 1) * step, v);
-        }
-    }
-    __device__ __forceinline__ void write_part(int m, int half, int64_t row, float by) const
-    {
-        float *to = (float *)p.part + row * p.e;
-#pragma unroll
-        for (int e = 0; e < D / 8; e++)
-#pragma unroll
-            for (int k = 0; k < 2; k++) {
-                const int column = e * 8 + lane % 4 * 2 + k;
-                if (column < p.e)
-                    to[column] = y[m][e][2 * half + k] * by;
-            }
-    }
-    __device__ __forceinline__ void write() const
-    {
-        const float by = scaled ? 1.0f : c;
-#pragma unroll
-        for (int m = 0; m < M; m++)
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                const int row = row_of(m, half), i = p.pack == 1 ? row : row / p.pack;
-                const int h = h0 + (row - i * p.pack);
-                float all = sum[m][half];
-                all += __shfl_xor_sync(0xffffffffu, all, 1);
-                all += __shfl_xor_sync(0xffffffffu, all, 2);
-                const float factor = all == 0 ? 0.0f : 1.0f / (all * (float)p.keep);
-                const float lse = all == 0
-                                      ? FLASH_NOTHING
-                                      : (top[m][half] * by + log2f(all)) * (float)(1 / FLASH_LOG2E);
-                if (row >= p.rows)
-                    continue;
-                if (p.parts > 1) {
-                    const int64_t at = (((int64_t)part * p.batch + b) * p.heads + h) * p.m + i;
-                    write_part(m, half, at, factor);
-                    if (lane % 4 == 0)
-                        ((float *)p.part_lse)[at] = lse;
-                } else {
-                    write_row(m, half, h, i, factor);
-                    if (lane % 4 == 0)
-                        ((float *)p.out[1].at)[b * p.out[1].stride[0] + h * p.out[1].stride[1] +
-                                               i * p.out[1].stride[2]] = lse;
-                }
-            }
     }
 };
 

@@ -3,19 +3,21 @@
  * have 64 rows of queries each, and one more copies keys and values, KEYS at a time, up to STAGES
  * steps ahead. A warpgroup has the scores of a step made while it weighs those of the step before,
  * and warpgroups take turns, so that one weighs while another multiplies (Shah et al., arXiv
- * 2407.08608). Gates tell who may read or write a stage of shared memory; copies open theirs when
- * they are there, so that no warpgroup waits for what another one has yet to do.
+ * 2407.08608). Gates tell who may read or write a stage of shared memory. Those who copy
+ * open the gate of a copy a few copies later, when they have made it known to products: a warpgroup that multiplies would
+ * wait for its own stores of results if it did.
  *
  * A block of threads takes one tile of queries after another. Stages and gates go on from tile to tile, so that
- * operands of the next tile are copied while the last steps of a tile are computed and results are written. */
+ * operands of the next tile are copied while the last steps of a tile are computed, and its first scores are made while results are
+ * written. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_CUH
 #define NDOCK_CUDA_FLASH_WIDE_CUH
-#include "neural/flash_rows.cuh"
+#include "neural/flash_results.cuh"
 #include "neural/wide_tile.cuh"
 
 /* PLAIN: without masks and dropout, and of scales that are no trouble. */
 template <class T, int D, int GROUPS, int KEYS, int STAGES, bool PLAIN>
-struct flash_wide : flash_rows<T, D, 1, KEYS> {
+struct flash_wide : flash_results<T, D, 1, KEYS> {
     enum {
         GROUP_COUNT = GROUPS,
         ROWS = 64 * GROUPS,
@@ -29,7 +31,8 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     /* Gates, of which each stage has one. */
     enum { KEYS_FULL, VALUES_FULL = STAGES, KEYS_FREE = 2 * STAGES, VALUES_FREE = 3 * STAGES };
     enum { GATES = 4 * STAGES };
-    typedef flash_rows<T, D, 1, KEYS> base;
+    typedef wide_line<STAGES == 2 ? 2 : 3> line;
+    typedef flash_results<T, D, 1, KEYS> base;
     using base::b;
     using base::from;
     using base::h0;
@@ -50,18 +53,34 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     {
         MMA_SHARED(memory);
         const mma_address begin = wide_begin(mma_address_of(memory));
-        queries = begin + (mma_address)(turn % PLACES * QUERIES);
         stages = begin + PLACES * QUERIES;
         gates = stages + 2 * STAGES * STAGE;
         group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
-        steps = steps_to(base::to);
         if (PLAIN)
             base::scaled = false;
+        set_place(turn);
+    }
+    __device__ __forceinline__ void set_place(int turn)
+    {
+        MMA_SHARED(memory);
+        queries = wide_begin(mma_address_of(memory)) + (mma_address)(turn % PLACES * QUERIES);
+        steps = steps_to(base::to);
         base::own += base::warp * 16;
+        const int top = base::first + group * 64,
+                  bottom = top + 63 < p.rows ? top + 63 : p.rows - 1,
+                  seen = top < p.rows ? base::seen_by(bottom) : 0;
+        clear = base::seen_by(top);
+        mine = steps_to(seen < base::to ? seen : base::to);
+    }
+    __device__ __forceinline__ void go_to(int tile, int turn)
+    {
+        past += steps;
+        base::go_to(tile, ROWS);
+        set_place(turn);
     }
     __device__ __forceinline__ int steps_to(int end) const
     {
-        return end > from ? (end - from + KEYS - 1) / KEYS : 0;
+        return end > from + KEYS ? (end - from + KEYS - 1) / KEYS : 1;
     }
     __device__ __forceinline__ mma_address gate(int which, int step) const
     {
@@ -88,18 +107,14 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         return {(const T *)v.at + b * v.stride[0] + head * v.stride[1], v.stride[2], v.stride[3],
                 (int)columns, p.whole};
     }
-    __device__ __forceinline__ void announce(int which, int step) const
-    {
-        wide_announce(gate(which, step), p.whole);
-    }
-    __device__ __forceinline__ void copy_step(int values, int step,
+    __device__ __forceinline__ void copy_step(line &begun, int values, int step,
                                               const tile_source<T> &rows) const
     {
         if (past + step >= STAGES)
             wgmma_gate_wait(gate(values ? VALUES_FREE : KEYS_FREE, step), parity(step - STAGES));
         wide_fetch<KEYS, D>(stage(step, values), rows, from + step * KEYS, p.n,
                             (int)threadIdx.x - GROUPS * WGMMA_THREADS);
-        announce(values ? VALUES_FULL : KEYS_FULL, step);
+        begun.announce(gate(values ? VALUES_FULL : KEYS_FULL, step));
     }
     /* The place of the queries is free when the keys of the step before `end`, the last of the tile that had it, are:
      * the gate of that step is waited for, unless it was in order to copy later keys. */
@@ -110,7 +125,7 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             wgmma_gate_wait(gate(KEYS_FREE, last), parity(last));
     }
     /* Keys of a step go before values of the step before, which are needed, and have room, later. */
-    __device__ __forceinline__ void copy(int end) const
+    __device__ __forceinline__ void copy(line &begun, int end) const
     {
         const tile_source<T> k = source(p.k, kh, p.d), v = source(p.v, kh, p.e);
         if (steps == 0)
@@ -118,11 +133,11 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
         await_place(end);
         wide_fetch<ROWS, D>(queries, source(p.q, h0, p.d), base::first, p.rows,
                             (int)threadIdx.x - GROUPS * WGMMA_THREADS);
-        copy_step(0, 0, k);
+        copy_step(begun, 0, 0, k);
         for (int i = 0; i < steps; i++) {
             if (i + 1 < steps)
-                copy_step(0, i + 1, k);
-            copy_step(1, i, v);
+                copy_step(begun, 0, i + 1, k);
+            copy_step(begun, 1, i, v);
         }
     }
 
@@ -130,7 +145,6 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
     __device__ __forceinline__ void await(int which, int step) const
     {
         wgmma_gate_wait(gate(which, step), parity(step));
-        wgmma_publish(); /* what copies wrote is read by products */
     }
     __device__ __forceinline__ void free(int which, int step) const
     {
@@ -160,13 +174,17 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             base::drop(x, key);
         return moved;
     }
+    /* Begins the scores of the tile's first step. */
     __device__ __forceinline__ void begin()
     {
-        float down[1][2];
         await(KEYS_FULL, 0);
         wgmma_settle(x[0]);
         wgmma_begin();
         multiply_keys(0);
+    }
+    __device__ __forceinline__ void weigh_first()
+    {
+        float down[1][2];
         wgmma_wait<0>();
         wgmma_settle(x[0]);
         free(KEYS_FREE, 0);
@@ -216,16 +234,13 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             base::scale_down(down);
         wide_pack<T, KEYS>(weight, x[0]);
     }
-    /* Values of the last step. */
-    __device__ __forceinline__ void end()
+    /* Begins to add values of the last step. */
+    __device__ __forceinline__ void begin_last()
     {
         await(VALUES_FULL, mine - 1);
         wgmma_settle(y[0]);
         wgmma_begin();
         add_values(mine - 1);
-        wgmma_wait<0>();
-        wgmma_settle(y[0]);
-        free(VALUES_FREE, mine - 1);
     }
     /* Steps that only rows of other groups need. */
     __device__ __forceinline__ void pass()
@@ -241,24 +256,22 @@ struct flash_wide : flash_rows<T, D, 1, KEYS> {
             free(VALUES_FREE, i);
         }
     }
+    /* All but the last values, which are begun to be added. */
     __device__ __forceinline__ void multiply()
     {
-        const int top = base::first + group * 64,
-                  bottom = top + 63 < p.rows ? top + 63 : p.rows - 1,
-                  seen = top < p.rows ? base::seen_by(bottom) : 0;
-        clear = base::seen_by(top);
-        mine = steps_to(seen < base::to ? seen : base::to);
-        if (mine > 0) {
-            int i = 1;
-            begin();
-            for (; PLAIN && from + (i + 1) * KEYS <= clear && i < mine; i++)
-                step<false>(i);
-            for (; i < mine; i++)
-                step<true>(i);
-            end();
+        int i = 1;
+        weigh_first();
+        for (; PLAIN && from + (i + 1) * KEYS <= clear && i < mine; i++)
+            step<false>(i);
+        for (; i < mine; i++)
+            step<true>(i);
+        begin_last();
+        if (mine < steps) {
+            wgmma_wait<0>();
+            wgmma_settle(y[0]);
+            free(VALUES_FREE, mine - 1);
+            pass();
         }
-        pass();
-        base::write();
     }
 };
 
@@ -278,26 +291,45 @@ template <class WIDE> struct flash_wide_tiles {
     static __device__ __forceinline__ void copy(const attention_params &p)
     {
         int past = 0, ends[WIDE::PLACES] = {}; /* steps after which places of queries are free */
+        typename WIDE::line begun;
         for (int turn = 0; is_there(p, turn); turn++) {
             const WIDE w(p, tile_of(turn), turn, past);
-            w.copy(ends[0]);
+            w.copy(begun, ends[0]);
             past += w.steps;
 #pragma unroll
             for (int i = 0; i + 1 < WIDE::PLACES; i++)
                 ends[i] = ends[i + 1];
             ends[WIDE::PLACES - 1] = past;
         }
-        mma_commit();
-        mma_wait<0>();
+        begun.end();
     }
+    /* Scores of the next tile are made while the results of a tile are written. */
     static __device__ __forceinline__ void multiply(const attention_params &p)
     {
-        int past = 0;
-        for (int turn = 0; is_there(p, turn); turn++) {
-            WIDE w(p, tile_of(turn), turn, past);
+        if (!is_there(p, 0))
+            return;
+        WIDE w(p, tile_of(0), 0, 0);
+        w.begin();
+        for (int turn = 1; is_there(p, turn); turn++) {
             w.multiply();
-            past += w.steps;
+            const flash_place place = w;
+            const mma_address last = w.gate(WIDE::VALUES_FREE, w.mine - 1);
+            const bool ended = w.mine < w.steps;
+            w.go_to(tile_of(turn), turn);
+            w.begin();
+            wgmma_wait<1>();
+            wgmma_settle(w.y[0]);
+            if (w.lane == 0 && !ended)
+                wgmma_gate_arrive(last);
+            w.write(place);
+            w.clear_sums();
         }
+        w.multiply();
+        wgmma_wait<0>();
+        wgmma_settle(w.y[0]);
+        if (w.mine == w.steps)
+            w.free(WIDE::VALUES_FREE, w.mine - 1);
+        w.write();
     }
     static __device__ __forceinline__ void run(const attention_params &p)
     {

@@ -56,7 +56,7 @@ struct flash_wide_feed : flash_grad_rows<T, D, 1, 128, 64, true> {
         gates = sums + STAGES * SUMS;
         group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
         base::row += base::warp * 16;
-        heads = (int)(p.heads / p.key_heads);
+        heads = (int)p.heads / (int)p.key_heads;
         base::template set_steps<STEP>(heads);
     }
     __device__ __forceinline__ mma_address gate(int which, int step) const

@@ -151,11 +151,33 @@ template <int THREADS> MMA_FN void mma_meet(int name)
     asm volatile("bar.sync %0, %1;" ::"r"(name), "n"(THREADS) : "memory");
 }
 
+/* Whose turn it is, of blocks that write to one place: a thread waits until it is number `turn`'s, and the others of its block
+ * for that thread; it passes the turn on when they have met after what they wrote. */
+MMA_FN void mma_turn_await(const uint32_t *whose, uint32_t turn)
+{
+    uint32_t is;
+    do
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(is) : "l"(whose) : "memory");
+    while (is != turn);
+}
+MMA_FN void mma_turn_pass(uint32_t *whose, uint32_t to)
+{
+    __threadfence();
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(whose), "r"(to) : "memory");
+}
+
 /* 2^x within two units of the last place; 0 below the normal numbers. */
 MMA_FN float mma_exp2(float x)
 {
     float r;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+/* 1/x within one unit of the last place, of normal numbers. */
+MMA_FN float mma_reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
     return r;
 }
 

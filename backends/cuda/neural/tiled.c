@@ -22,13 +22,12 @@ static const int widths[WIDTHS] = {64, 128, 256};
 #define BY_TENSOR_CORES(kind, columns, pieces, others, warps, split) \
     [TENSOR_CORES][kind][WIDTH_##columns] = {                        \
         16 * (pieces) * ((warps) / (split)), others, warps,          \
-        (split) > 1 ? 16 * (pieces) * ((warps) / (split)) * ((others) + 4) : 0},
+        (split) > 1 || (kind) == KEYS ? 16 * (pieces) * ((warps) / (split)) * ((others) + 4) : 0},
 static const tile_shape shapes[WAYS][KINDS][WIDTHS] = {
 #define TILED(...) BY_MULTIPLY_ADDS(FORWARD, __VA_ARGS__)
 #define TILED_QUERIES(...) BY_MULTIPLY_ADDS(QUERIES, __VA_ARGS__)
 #define TILED_KEYS(...) BY_MULTIPLY_ADDS(KEYS, __VA_ARGS__)
 #define TRIPLED(...) BY_TENSOR_CORES(FORWARD, __VA_ARGS__)
-#define TRIPLED_QUERIES(...) BY_TENSOR_CORES(QUERIES, __VA_ARGS__)
 #define TRIPLED_KEYS(...) BY_TENSOR_CORES(KEYS, __VA_ARGS__)
 #include "neural/tiled.def"
 };
@@ -93,6 +92,19 @@ int tiled_width(const cuda_kernel *k, const attention_params *p)
                                                                                              : -1;
 }
 
+/* Whether gradients of queries are made with those of keys, of which there are some. */
+static int is_once(const cuda_kernel *k, const attention_params *p, int width)
+{
+    return is_tripled(k->dev, KEYS, width) && p->n > 0 && p->key_heads > 0;
+}
+
+void tiled_grad_plan(const cuda_kernel *k, attention_params *p, int width)
+{
+    const int others = shape_of(k->dev, KEYS, width)->others;
+    p->tiles = (int32_t)((p->m + others - 1) / others);
+    p->turn_count = is_once(k, p, width) ? p->batch * p->heads * p->tiles : 0;
+}
+
 static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, int kind, int width)
 {
     const tile_shape *t = shape_of(k->dev, kind, width);
@@ -109,23 +121,25 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, 
                        32 * (uint32_t)t->warps, shared_of(t, kind, width), p);
 }
 
-/* Blocks of all heads begin together where they differ in length: products are slower than what they read of the
- * others. */
-static void set_up(attention_params *p)
+/* Blocks of all heads begin together where they differ in length, or wait for earlier ones of their head: products are slower
+ * than what they read of the others. */
+static void set_up(attention_params *p, int once)
 {
+    const int64_t heads = p->batch * (once ? p->key_heads : p->heads);
     flash_set_whole(p, 4);
-    p->together = p->causal && p->batch * p->heads < 1 << 15 ? (int32_t)(p->batch * p->heads) : 1;
+    p->together = (p->causal || once) && heads < 1 << 15 ? (int32_t)heads : 1;
 }
 
 int32_t tiled_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
-    set_up(p);
+    set_up(p, 0);
     return launch(k, s, p, FORWARD, width);
 }
 
 int32_t tiled_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
-    set_up(p);
-    const int32_t status = launch(k, s, p, QUERIES, width);
+    const int once = is_once(k, p, width);
+    set_up(p, once);
+    const int32_t status = once ? NDP_OK : launch(k, s, p, QUERIES, width);
     return status == NDP_OK ? launch(k, s, p, KEYS, width) : status;
 }

@@ -27,9 +27,6 @@
     TILED_KERNEL(tiled_keys_##D##_F32, WARPS, tiled_grad<tiled<D, TM, TN, WARPS, SPLIT>, true>)
 #define TRIPLED(D, M, N, WARPS, SPLIT) \
     TILED_KERNEL(tripled_##D##_F32, WARPS, tiled_forward<tripled<D, M, N, WARPS, SPLIT>>)
-#define TRIPLED_QUERIES(D, M, N, WARPS, SPLIT)     \
-    TILED_KERNEL(tripled_queries_##D##_F32, WARPS, \
-                 tiled_grad<tripled<D, M, N, WARPS, SPLIT>, false>)
 #define TRIPLED_KEYS(D, M, N, WARPS, SPLIT) \
     TILED_KERNEL(tripled_keys_##D##_F32, WARPS, tiled_grad<tripled<D, M, N, WARPS, SPLIT>, true>)
 #include "neural/tiled.def"

@@ -20,6 +20,7 @@ template <int D, int TM, int TN, int WARPS, int SPLITS = 1> struct tiled : tiled
         SPLIT = SPLITS,
         ROWS = 4 * TM * (WARPS / SPLIT),
         OTHERS = 8 * TN,
+        ONCE = 0,
         HELD = TM,                 /* rows of a thread */
         BESIDE = 8,                /* lanes that have the same rows, one beside another */
         WEIGHT_PITCH = OTHERS + 8, /* the 32 lanes of a warp that write have different banks */

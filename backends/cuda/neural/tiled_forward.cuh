@@ -30,7 +30,7 @@ template <class T> struct tiled_forward : T {
         first = (p.row_blocks - 1 - place.at) * ROWS; /* the longest first */
         b = place.head / (int)p.heads;
         h = place.head % (int)p.heads;
-        kh = h / (int)(p.heads / p.key_heads);
+        kh = h / ((int)p.heads / (int)p.key_heads);
         end = base::seen_by((first + ROWS < p.m ? first + ROWS : (int)p.m) - 1);
         queries = (float *)memory;
         keys = queries + ROWS * PITCH;

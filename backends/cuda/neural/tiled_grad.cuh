@@ -5,11 +5,15 @@
  * keys k, v) and the others y0, y1,
  *     s = x0 y0T,  w = exp(scale*s - logsumexp),  dp = x1 y1T,  ds = w*(dp - delta)*scale,
  * the gradient of x0 is ds*y0, and that of values w*y1. Weights, and then ds, lie in shared memory, where those of a
- * warp, or of warps that have the same rows, are their own. Weights that dropout takes have their signs changed. */
+ * warp, or of warps that have the same rows, are their own. Weights that dropout takes have their signs changed.
+ *
+ * Kinds of tiles that do it ONCE make the gradients of queries with those of keys, in five products in place of seven: each
+ * block adds its part of a step's, in turn: first keys first. A block waits only for such as begin before it, so that waits
+ * end, and all come to queries in the same step, the last first, which all of them see. */
 #ifndef NDOCK_CUDA_TILED_GRAD_CUH
 #define NDOCK_CUDA_TILED_GRAD_CUH
 #include "neural/flash_weight.cuh"
-#include "neural/tiled_block.cuh"
+#include "neural/tripled_part.cuh"
 
 template <class T, bool KEYS> struct tiled_grad : T {
     typedef T base;
@@ -20,7 +24,9 @@ template <class T, bool KEYS> struct tiled_grad : T {
     using base::p;
     using base::PITCH;
     using base::ROWS;
+    enum { ONCE = KEYS && T::ONCE, SLOPES = ONCE ? ROWS * T::WEIGHT_PITCH : T::WEIGHTS };
     int b, h, kh, first, begin, per_head, steps; /* h: the first of the heads that share the keys */
+    int heads;                                   /* so many do */
     float *own, *others, *weights;
     float *shifts; /* shifts and deltas of the step's queries, of keys */
     float shift[KEYS ? 1 : HELD], delta[KEYS ? 1 : HELD];
@@ -29,23 +35,24 @@ template <class T, bool KEYS> struct tiled_grad : T {
     __device__ __forceinline__ explicit tiled_grad(const attention_params &params) : base(params)
     {
         MMA_SHARED(memory);
-        const int heads = (int)(KEYS ? p.key_heads : p.heads), group = (int)(p.heads / p.key_heads);
-        const attention_place place(p, (int)blockIdx.x, (int)p.batch * heads);
+        const int all = (int)(KEYS ? p.key_heads : p.heads),
+                  group = (int)p.heads / (int)p.key_heads;
+        const attention_place place(p, (int)blockIdx.x, (int)p.batch * all);
         first = (KEYS ? place.at : p.row_blocks - 1 - place.at) * ROWS; /* the longest first */
-        b = place.head / heads;
-        h = KEYS ? place.head % heads * group : place.head % heads;
+        b = place.head / all;
+        h = KEYS ? place.head % all * group : place.head % all;
         kh = h / group;
         set_steps(KEYS ? group : 1);
         own = (float *)memory;
         others = own + 2 * ROWS * PITCH;
         weights = others + 2 * OTHERS * PITCH;
-        shifts = weights + base::WEIGHTS;
+        shifts = weights + SLOPES;
 #pragma unroll
         for (int o = 0; o < (KEYS ? 2 : 1); o++)
             base::clear(y[o]);
     }
     /* Queries from the first that sees a key of the block, or keys up to the last that is seen. */
-    __device__ __forceinline__ void set_steps(int heads)
+    __device__ __forceinline__ void set_steps(int group)
     {
         int64_t from = 0, to = KEYS ? p.m : p.n;
         if (KEYS && p.causal && first - p.diagonal > 0)
@@ -54,15 +61,16 @@ template <class T, bool KEYS> struct tiled_grad : T {
             to = base::seen_by((first + ROWS < p.m ? first + ROWS : (int)p.m) - 1);
         begin = (int)(from < to ? from : 0);
         per_head = from < to ? (int)((to - from + OTHERS - 1) / OTHERS) : 0;
+        heads = group;
         steps = per_head * heads;
     }
     __device__ __forceinline__ int head_of(int step) const
     {
-        return h + step / per_head;
+        return h + step % heads;
     }
     __device__ __forceinline__ int from_of(int step) const
     {
-        return begin + step % per_head * OTHERS;
+        return begin + (per_head - 1 - step / heads) * OTHERS;
     }
 
     /* ---- operands ---- */
@@ -192,6 +200,48 @@ template <class T, bool KEYS> struct tiled_grad : T {
         else
             base::template add<false>(y[KEYS], w, weights, rows);
     }
+    /* ---- gradients of queries, of kinds that do it once ---- */
+    __device__ __forceinline__ uint32_t *turn_of(int step) const
+    {
+        return (uint32_t *)p.turns + ((int64_t)b * p.heads + head_of(step)) * p.tiles +
+               from_of(step) / OTHERS;
+    }
+    __device__ __forceinline__ void await_turn(int step) const
+    {
+        if (ONCE && first > 0 && threadIdx.x == 0)
+            mma_turn_await(turn_of(step), (uint32_t)(first / ROWS));
+    }
+    /* After all threads have met. */
+    __device__ __forceinline__ void pass_turn(int step) const
+    {
+        if (ONCE && step >= 0 && threadIdx.x == 0)
+            mma_turn_pass(turn_of(step), (uint32_t)(first / ROWS) + 1);
+    }
+    __device__ __forceinline__ float *queries_of(int head, int from) const
+    {
+        const int64_t *stride = p.out[0].stride;
+        return (float *)p.out[0].at + b * stride[0] + head * stride[1] + from * stride[2];
+    }
+    __device__ __forceinline__ void add_queries(int step) const
+    {
+        if constexpr (ONCE) {
+            const int from = from_of(step), rows = (int)p.m - from;
+            float *const to = queries_of(head_of(step), from);
+            tripled_part<T> part(p);
+            part.begin(to, rows, first > 0);
+            part.add(weights, own, base::rough || base::large);
+            part.write(to, rows);
+        }
+    }
+    /* Zeros of queries that see nothing, which no step has. */
+    __device__ __forceinline__ void clear_unseen() const
+    {
+        const int64_t rows = per_head > 0 ? begin : p.m, *stride = p.out[0].stride;
+        for (int k = 0; k < heads; k++)
+            for (int64_t i = threadIdx.x; i < rows * p.d; i += base::THREADS)
+                queries_of(h + k, 0)[i / p.d * stride[2] + i % p.d * stride[3]] = 0;
+    }
+
     __device__ __forceinline__ void step(int number)
     {
         const int head = head_of(number), from = from_of(number);
@@ -201,6 +251,7 @@ template <class T, bool KEYS> struct tiled_grad : T {
             base::template look_own<2 * ROWS>(own);
         base::template look<2 * OTHERS>(others);
         base::arrive();
+        pass_turn(number - 1);
         if (number == 0)
             hold_sums();
         base::multiply(w, own, others, weights);
@@ -212,12 +263,17 @@ template <class T, bool KEYS> struct tiled_grad : T {
         }
         base::multiply(s, own + ROWS * PITCH, others + OTHERS * PITCH, weights);
         derive(s, w);
-        base::put(weights, s);
+        if constexpr (ONCE)
+            base::show(weights, s);
+        else
+            base::put(weights, s);
         base::gather(s); /* the second operand is free */
         fetch_others(1, number + 1);
         base::template add<false>(y[0], s, weights, others);
+        await_turn(number);
         __syncthreads();
         fetch_others(0, number + 1);
+        add_queries(number);
     }
     __device__ __forceinline__ void write(const attention_view &to, int which, int head,
                                           int64_t columns, float by) const
@@ -240,6 +296,12 @@ template <class T, bool KEYS> struct tiled_grad : T {
         for (int i = 0; i < steps; i++)
             step(i);
         mma_wait<0>();
+        if (ONCE) {
+            __syncthreads();
+            pass_turn(steps - 1);
+        }
+        if (ONCE && first == 0)
+            clear_unseen();
         write(p.out[KEYS ? 1 : 0], 0, KEYS ? kh : h, p.d, 1.0f);
         if (KEYS)
             write(p.out[2], KEYS, kh, p.e, p.least ? 1.0f / (float)p.keep : 1.0f);

@@ -49,6 +49,7 @@ template <int D, int M, int N, int WARPS, int SPLITS = 1> struct tripled : tiled
         BESIDE = 4,            /* lanes that have the same rows, one beside another */
         SHARE = D / SPLIT,     /* columns of a result that a warp has */
         SUMS = SHARE / 4,      /* those of a thread */
+        ONCE = 1, /* gradients of queries are made with those of keys (tripled_part.cuh) */
         WEIGHT_PITCH = N + 4,
         WEIGHTS = SPLIT > 1 ? ROWS *WEIGHT_PITCH : 0, /* floats of shared memory */
         STEPS = TRIPLED_DEEP / 8,
@@ -333,8 +334,13 @@ template <int D, int M, int N, int WARPS, int SPLITS = 1> struct tripled : tiled
     /* Products to where add() finds them, if other warps need them. */
     __device__ __forceinline__ void put(float *weights, const products &s) const
     {
+        if constexpr (SPLIT > 1)
+            show(weights, s);
+    }
+    __device__ __forceinline__ void show(float *weights, const products &s) const
+    {
 #pragma unroll
-        for (int i = 0; i < (SPLIT > 1 ? HELD : 0); i++)
+        for (int i = 0; i < HELD; i++)
 #pragma unroll
             for (int k = 0; k < OWNED; k++)
                 weights[row_of(i) * WEIGHT_PITCH + place_of(other_of(k))] = s[i][k];

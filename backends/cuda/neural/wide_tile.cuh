@@ -112,4 +112,39 @@ MMA_FN void wide_announce(mma_address gate, bool whole)
     wgmma_gate_arrive(gate);
 }
 
+/* Copies that a thread has begun, one after another, and whose gates it opens when LATER others have been begun since: it
+ * waits for them and makes them known to products, which those who wait at the gates then need not do. */
+template <int LATER> struct wide_line {
+    mma_address gates[LATER];
+    int begun;
+
+    __device__ __forceinline__ wide_line() : gates{}, begun(0) {}
+    __device__ __forceinline__ void announce(mma_address gate)
+    {
+        mma_commit();
+        mma_wait<LATER>();
+        open();
+        gates[LATER - 1] = gate;
+        begun++;
+    }
+    /* Opens the first gate, if so many copies have been begun, and moves the others up. */
+    __device__ __forceinline__ void open()
+    {
+        if (begun >= LATER) {
+            wgmma_publish();
+            wgmma_gate_arrive(gates[0]);
+        }
+#pragma unroll
+        for (int i = 0; i + 1 < LATER; i++)
+            gates[i] = gates[i + 1];
+    }
+    __device__ __forceinline__ void end()
+    {
+        mma_wait<0>();
+#pragma unroll 1
+        for (int i = 0; i < LATER; i++, begun++)
+            open();
+    }
+};
+
 #endif
