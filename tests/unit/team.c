@@ -155,6 +155,36 @@ static void ends(void)
     cpu_threads_stop();
 }
 
+/* Chunks that 32 bits cannot count are claimed several at a time, and none is left out. */
+static void counts(void)
+{
+    static const int64_t chunks[] = {1, 5, INT32_MAX, (int64_t)5 << 31, ((int64_t)1 << 40) + 7};
+    cpu_threads_stop();
+    team_size = 3;
+    for (int i = 0; i < 5; i++) {
+        const uint64_t threads = cut_spans(chunks[i]);
+        int64_t units = 0, next = 0;
+        is_int((int64_t)threads, chunks[i] < 4 ? chunks[i] : 4, "threads for so many chunks");
+        for (int k = 0; k < (int)threads; k++) {
+            next += units == (int64_t)(spans[k].left & UINT32_MAX);
+            units += spans[k].units;
+        }
+        is_int(next, (int64_t)threads, "each span begins where the one before ends");
+        ok(units <= INT32_MAX && units * job.per_unit >= chunks[i] &&
+               (units - 1) * job.per_unit < chunks[i],
+           "all chunks, and no unit without one");
+        for (int k = 0; k < (int)threads; k++)
+            spans[k].left = 0;
+    }
+    team_size = 0;
+    cut_spans(3);
+    is_int(claim(0), 0, "units are claimed in turn");
+    is_int(claim(0), 1, "units are claimed in turn");
+    is_int(claim(0), 2, "to the last");
+    is_int(claim(0), -1, "and no further");
+    is_int(claim(1), -1, "nor of a span that the job has not");
+}
+
 /* Files below a temporary folder, whose folders are made as they are needed. */
 static char folder[] = "/tmp/ndock-team-XXXXXX";
 
@@ -207,4 +237,4 @@ static void quotas(void)
 }
 
 TAP_MAIN({"quotas", quotas}, {"callers", callers}, {"neighbours", neighbours}, {"inside", inside},
-         {"ends", ends})
+         {"ends", ends}, {"counts", counts})
