@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "elementwise/elementwise.h"
+#include "host/grain.h"
 #include "walk/blocks.h"
 #include "walk/tile.h"
 
@@ -47,6 +48,7 @@ typedef struct {
     ew_operand operand[EW_OPERANDS];
     int n; /* operands */
     int stream;
+    int64_t grain;   /* elements of a chunk */
     int64_t segment; /* elements of a row in one call of the loop */
 } ew_plan;
 
@@ -204,11 +206,6 @@ static void set_operand(ew_plan *plan, int k, const ndp_call *call, const ndp_vi
     o->widen = plan->kernel->widen && (v->dtype == NDP_F16 || v->dtype == NDP_BF16);
 }
 
-static int64_t grain(const ew_plan *plan)
-{
-    return plan->kernel->costly ? EW_COSTLY_GRAIN : EW_CHEAP_GRAIN;
-}
-
 static int may_need_buffer(const ew_plan *plan, int k)
 {
     return !plan->blocks.tiled || plan->place[k].col != plan->place[k].nbytes;
@@ -249,7 +246,7 @@ static int64_t cut_blocks(ew_plan *plan)
     if (tiled)
         limit = share / CPU_BLOCKS_RUN_BYTES;
     else if ((!buffers && !widening) || plan->segment < INT64_MAX)
-        limit = grain(plan);
+        limit = plan->grain;
     else if (plan->stream && !widening)
         limit = EW_STREAM_BLOCK_BYTES / widest;
     limit = plan->blocks.cols < limit ? plan->blocks.cols : limit;
@@ -292,10 +289,11 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
                       flat ? 1 : out->ndim);
     plan.stream = !kernel->costly && !plan.blocks.tiled &&
                   cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
+    plan.grain = cpu_even_grain(size, kernel->costly ? EW_COSTLY_GRAIN : EW_CHEAP_GRAIN, EW_BLOCK);
     blocks = cut_blocks(&plan);
     if (plan.segment == INT64_MAX)
         plan.segment = choose_segment(&plan);
-    per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
+    per_chunk = plan.grain / (plan.blocks.block_rows * plan.blocks.block_cols);
     cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);
 }
 

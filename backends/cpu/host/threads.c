@@ -26,6 +26,7 @@
 #endif
 #include "host/bell.h"
 #include "host/cpu.h"
+#include "host/slots.h"
 #include "host/quota.h"
 
 /* How long an idle thread looks for the next job before it sleeps: as long as jobs have lately been
@@ -41,6 +42,7 @@ static atomic_int forked_child;
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 /* Read at every operation; also, LeakSanitizer takes garbage for the bounds of dynamic TLS. */
 static _Thread_local int inside_team __attribute__((tls_model("initial-exec")));
+static _Thread_local int own_number __attribute__((tls_model("initial-exec"))); /* in the team */
 
 static pthread_t *team; /* under busy */
 static int team_size;
@@ -107,6 +109,11 @@ int cpu_threads(void)
     return atomic_load_explicit(&forked_child, memory_order_relaxed) ? 1 : thread_limit;
 }
 
+int cpu_thread(void)
+{
+    return own_number;
+}
+
 static int spans_of(uint64_t threads)
 {
     return threads < MOST_SPANS ? (int)threads : MOST_SPANS;
@@ -125,8 +132,8 @@ static int64_t claim(int k)
 
 static void run_unit(int64_t unit)
 {
-    const int64_t last = (unit + 1) * job.per_unit < job.chunks ? (unit + 1) * job.per_unit
-                                                                : job.chunks;
+    const int64_t last =
+        (unit + 1) * job.per_unit < job.chunks ? (unit + 1) * job.per_unit : job.chunks;
     for (int64_t c = unit * job.per_unit; c < last; c++) {
         const int64_t end = (c + 1) * job.grain;
         job.fn(job.ctx, c * job.grain, end < job.n ? end : job.n);
@@ -239,6 +246,7 @@ static void *work(void *arg)
     int64_t spin_ns = SPIN_NS;
     const int thread = atomic_fetch_add(&numbered, 1) + 1;
     int woken;
+    own_number = thread;
     inside_team = 1;
     while ((w = wait_for_job(last, &spin_ns, &woken)) != 0) {
         const uint64_t threads = w & UINT32_MAX;
