@@ -8,7 +8,8 @@
 Each library has a process of its own for each number of threads, since libraries read it when they start, and is stopped (SIGSTOP) while
 others have their turn: threads that look for work for some milliseconds after an operation, as those of OpenMP do, would else run
 on processors that the next contender is measured on. Contenders take turns; a figure is the best of the rounds, each of as many calls as
-take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. A row's rounds end after --row-seconds
+take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. Small calls take an eighth of
+that, eight times as often, since a processor whose clock changes between turns would else decide the row. A row's rounds end after --row-seconds
 where there were two of them: what takes a second a call needs no seven to be known. The results of a row are compared with NumPy's before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster, and the aim; "of copy": for rows of bytes, the
 share of what a copy that writes into an array reaches, the best contender's. --before names the build folder of an earlier commit, or one
 with its plug-ins, which takes its turns as "before": "was" is its time over ndock's.
@@ -25,6 +26,7 @@ import sys
 import time
 
 SECONDS = 0.01
+SMALL_TURNS = 8  # of small calls in place of one
 CLOCK = time.perf_counter
 # The first words of a row's name and what the best peer's time over ndock's is to be; 1 where nothing is said.
 AIMS = {"matmul float32": 0.97, "log": 1.5, "tanh float": 1.5, "sin": 1.5, "x[2:5": 1.5, "x[mask]": 2}
@@ -38,9 +40,13 @@ def timed(fn, calls):
     return (CLOCK() - start) / calls
 
 
-def calls_of(fn):
+def turns_of(unit):
+    return SMALL_TURNS if unit == "us" else 1
+
+
+def calls_of(fn, seconds):
     first = timed(fn, 1)
-    return 1 if first > SECONDS else max(1, int(SECONDS / max(min(first, timed(fn, 1)), 1e-8)))
+    return 1 if first > seconds else max(1, int(seconds / max(min(first, timed(fn, 1)), 1e-8)))
 
 
 def peer(name):
@@ -224,18 +230,18 @@ def serve(mine, threads, words, groups):
                 own = {k: fn for k, fn in turns.items() if k.split()[0] == mine}
                 wrong = agrees(np, {"numpy": turns["numpy"], **own}) if group is not copying else []
                 print(json.dumps([name, unit, amount, list(own), wrong]), flush=True)
-                answer(own)
+                answer(own, SECONDS / turns_of(unit))
     print("null", flush=True)
 
 
-def answer(own):
+def answer(own, seconds):
     calls = {}
     for line in sys.stdin:
         who = line.strip()
         if not who:
             return
         calls.setdefault(who, 0)
-        calls[who] = calls[who] or calls_of(own[who])
+        calls[who] = calls[who] or calls_of(own[who], seconds)
         print(timed(own[who], calls[who]), flush=True)
 
 
@@ -277,7 +283,7 @@ def measured(contenders, rows, o):
     for c in contenders:
         c.process.send_signal(signal.SIGSTOP)
     times = {}
-    for turn in range(o.rounds):
+    for turn in range(o.rounds * turns_of(rows[0][1])):
         if turn > 1 and time.perf_counter() - start > o.row_seconds:
             break
         for c, row in zip(contenders, rows):
