@@ -22,6 +22,7 @@
 #define EW_SMALL 64         /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
+#define EW_STEP 64 /* whole vectors of any dtype at each level */
 
 typedef struct {
     ndp_kernel base;
@@ -289,7 +290,7 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
                       flat ? 1 : out->ndim);
     plan.stream = !kernel->costly && !plan.blocks.tiled &&
                   cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
-    plan.grain = cpu_even_grain(size, kernel->costly ? EW_COSTLY_GRAIN : EW_CHEAP_GRAIN, EW_BLOCK);
+    plan.grain = cpu_even_grain(size, kernel->costly ? EW_COSTLY_GRAIN : EW_CHEAP_GRAIN, EW_STEP);
     blocks = cut_blocks(&plan);
     if (plan.segment == INT64_MAX)
         plan.segment = choose_segment(&plan);
