@@ -208,9 +208,12 @@ static void plan_few_rows(mm_plan *p)
         p->tile_n = p->depth * p->k->element <= MM_SHORT_DEPTH ? 256 : 64;
         p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
     } else {
+        /* Bytes of a row of b: few threads read long runs, but none is to be without a tile. */
         const int64_t wanted = cpu_team() > 16 ? cpu_team() : 16;
         const int64_t least = cpu_team() > 4 ? 1024 : p->m == 1 ? 8192 : 4096;
-        while (p->n / p->tile_n * p->batch < wanted && p->tile_n * p->k->element > least)
+        while (p->n / p->tile_n * p->batch < wanted &&
+               p->tile_n * p->k->element >
+                   (cpu_ceil_div(p->n, p->tile_n) * p->batch < cpu_team() ? 1024 : least))
             p->tile_n /= 2;
     }
 }
