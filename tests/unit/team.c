@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <pthread.h>
 #include "backends/cpu/host/quota.c"
+#include "backends/cpu/host/grain.h"
 static int held_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
                        void *arg);
 #define pthread_create held_create
@@ -185,6 +186,20 @@ static void counts(void)
     is_int(claim(1), -1, "nor of a span that the job has not");
 }
 
+/* Chunks for four threads of work that may be cut anywhere: by hand. */
+static void grains(void)
+{
+    is_int(cpu_even_grain(1000, 32768, 64), 32768, "what is one chunk stays one");
+    is_int(cpu_even_grain(32768, 32768, 64), 32768, "to the last element");
+    is_int(cpu_even_grain(32769, 32768, 64), 8256, "more is for all threads");
+    is_int(cpu_even_grain(100000, 32768, 64), 25024,
+           "one chunk for each, at a multiple of the step");
+    is_int(cpu_even_grain(1000000, 32768, 64), 31296, "eight for each");
+    is_int(cpu_even_grain(5000, 4096, 64), 1280, "costly elements");
+    is_int(cpu_even_grain(70000, 65536, 4096), 20480, "pages");
+    is_int(cpu_even_grain(INT64_C(1) << 40, 4096, 64), 4096, "chunks without end");
+}
+
 /* Files below a temporary folder, whose folders are made as they are needed. */
 static char folder[] = "/tmp/ndock-team-XXXXXX";
 
@@ -237,4 +252,4 @@ static void quotas(void)
 }
 
 TAP_MAIN({"quotas", quotas}, {"callers", callers}, {"neighbours", neighbours}, {"inside", inside},
-         {"ends", ends}, {"counts", counts})
+         {"ends", ends}, {"counts", counts}, {"grains", grains})
