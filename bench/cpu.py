@@ -8,11 +8,11 @@
 Each library has a process of its own for each number of threads, since libraries read it when they start, and is stopped (SIGSTOP) while
 others have their turn: threads that look for work for some milliseconds after an operation, as those of OpenMP do, would else run
 on processors that the next contender is measured on. Contenders take turns; a figure is the best of the rounds, each of as many calls as
-take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. Small calls take an eighth of
-that, eight times as often, since a processor whose clock changes between turns would else decide the row. A row's rounds end after --row-seconds
+take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. A row's rounds end after --row-seconds
 where there were two of them: what takes a second a call needs no seven to be known. The results of a row are compared with NumPy's before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster, and the aim; "of copy": for rows of bytes, the
 share of what a copy that writes into an array reaches, the best contender's. --before names the build folder of an earlier commit, or one
-with its plug-ins, which takes its turns as "before": "was" is its time over ndock's.
+with its plug-ins, which takes its turns as "before": "was" is its time over ndock's. Turns of small calls take an eighth
+of the time, eight times as often: a processor whose clock changes between turns would else decide the row.
 --compare names the JSON of an earlier run on this machine and refuses to judge where the copies of the two runs differ by more than 5 %
 or the rounds of a row do by more than 20 %; its status is 1 where a row is more than 3 % slower. The rows and aims are those of
 shared/spec/speed.md."""
