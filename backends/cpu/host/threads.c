@@ -8,9 +8,9 @@
  * One job at a time: whoever finds the team busy runs alone. Chunks are the same however many claim
  * them, and so are the bits. Each thread begins with a span of its own, the same in every job of as many
  * chunks, so that operations one after the other find their data in its cache, and then helps others.
- * A job of few chunks is for as many threads: were all of them to race for it, each chunk's data would be in
- * another processor's cache every time. What two threads write lies in cache lines of its own, as
- * every line that has to move between processors costs as much as some hundred elements. */
+ * A job of few chunks is for as many threads: if all raced for it, its data would be in another processor's
+ * cache every time. What different threads write lies in different cache lines, since lines that move cost
+ * as much as some hundred elements. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* syscall, of host/bell.h */
 #endif
@@ -26,8 +26,8 @@
 #endif
 #include "host/bell.h"
 #include "host/cpu.h"
-#include "host/slots.h"
 #include "host/quota.h"
+#include "host/slots.h"
 
 /* How long an idle thread looks for the next job before it sleeps: as long as jobs have lately been
  * apart, within these bounds. A thread that loses its processor while it looks, so that somebody
@@ -41,8 +41,8 @@ static int thread_limit = 1;
 static atomic_int forked_child;
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 /* Read at every operation; also, LeakSanitizer takes garbage for the bounds of dynamic TLS. */
-static _Thread_local int inside_team __attribute__((tls_model("initial-exec")));
-static _Thread_local int own_number __attribute__((tls_model("initial-exec"))); /* in the team */
+static _Thread_local int inside_team __attribute__((tls_model("initial-exec"))),
+    own_number __attribute__((tls_model("initial-exec")));
 
 static pthread_t *team; /* under busy */
 static int team_size;
@@ -132,9 +132,8 @@ static int64_t claim(int k)
 
 static void run_unit(int64_t unit)
 {
-    const int64_t last =
-        (unit + 1) * job.per_unit < job.chunks ? (unit + 1) * job.per_unit : job.chunks;
-    for (int64_t c = unit * job.per_unit; c < last; c++) {
+    const int64_t after = (unit + 1) * job.per_unit;
+    for (int64_t c = unit * job.per_unit; c < after && c < job.chunks; c++) {
         const int64_t end = (c + 1) * job.grain;
         job.fn(job.ctx, c * job.grain, end < job.n ? end : job.n);
     }
