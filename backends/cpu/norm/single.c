@@ -2,7 +2,6 @@
  * layer_norm, rms_norm and group_norm of single precision and below, of rows in runs of dense elements: one pass
  * finds a row's mean and variance, one makes the results. */
 #include <math.h>
-#include "host/grain.h"
 #include "norm/plan.h"
 #include "norm/single_rows.h"
 
@@ -93,7 +92,7 @@ int cpu_norm_single(const norm_plan *p, const ndp_view *const *view, int kept)
     if (p->precise || p->tiles || p->op == NDP_OP_softmax || p->op == NDP_OP_log_softmax ||
         !cpu_single_cut_make(&q.cut, OPERANDS, view, rows_of | (q.by_rows ? weights : 0), kept))
         return 0;
-    const int64_t n = q.cut.rows.size, grain = GRAIN / p->n;
-    cpu_parallel(n, cpu_even_grain(n, grain > 1 ? grain : 1, 1), rows, &q);
+    const int64_t grain = GRAIN / p->n;
+    cpu_parallel(q.cut.rows.size, grain > 1 ? grain : 1, rows, &q);
     return 1;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * softmax and log_softmax of single precision and below: of dense rows, and of rows that lie dense side by side. */
 #include <math.h>
-#include "host/grain.h"
 #include "norm/plan.h"
 #include "norm/single_rows.h"
 
@@ -109,8 +108,8 @@ int cpu_norm_softmax_rows(const norm_plan *p, const ndp_view *const *view, int k
         !cpu_single_cut_make(&q.cut, OUT + 1, view, 1u << IN | 1u << OUT, kept) ||
         q.cut.segments.size != 1)
         return 0;
-    const int64_t n = q.cut.rows.size, grain = GRAIN / p->n;
-    cpu_parallel(n, cpu_even_grain(n, grain > 1 ? grain : 1, 1), rows, &q);
+    const int64_t grain = GRAIN / p->n;
+    cpu_parallel(q.cut.rows.size, grain > 1 ? grain : 1, rows, &q);
     return 1;
 }
 

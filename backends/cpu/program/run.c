@@ -3,7 +3,6 @@
  * are done. Operands that lie dense in a block are read and written where they are, others by way
  * of a buffer. */
 #include <string.h>
-#include "host/grain.h"
 #include "program/program.h"
 #include "walk/blocks.h"
 #include "walk/tile.h"
@@ -285,6 +284,6 @@ int32_t cpu_program_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
     for (int i = 0; i < program->n_out; i++)
         p.streams |= p.stream[i] =
             cpu_blocks_streams(&p.blocks, program->n_in + i, program->n_in, size);
-    cpu_parallel(blocks, cpu_even_grain(blocks, grain_of(&p, size), 1), chunk, &p);
+    cpu_parallel(blocks, grain_of(&p, size), chunk, &p);
     return NDP_OK;
 }
