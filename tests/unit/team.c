@@ -194,7 +194,8 @@ static void grains(void)
     is_int(cpu_even_grain(32769, 32768, 64), 8256, "more is for all threads");
     is_int(cpu_even_grain(100000, 32768, 64), 25024,
            "one chunk for each, at a multiple of the step");
-    is_int(cpu_even_grain(1000000, 32768, 64), 31296, "eight for each");
+    is_int(cpu_even_grain(500000, 32768, 64), 31296, "four for each");
+    is_int(cpu_even_grain(1000000, 32768, 64), 32768, "many even out by themselves");
     is_int(cpu_even_grain(5000, 4096, 64), 1280, "costly elements");
     is_int(cpu_even_grain(70000, 65536, 4096), 20480, "pages");
     is_int(cpu_even_grain(INT64_C(1) << 40, 4096, 64), 4096, "chunks without end");

@@ -6,12 +6,12 @@
 
 /* A grain, at most the one given and for more than that at least a quarter of it, by which each thread
  * gets as many chunks of about one size, since the caller waits for the last. Chunks begin at multiples
- * of step. */
+ * of step. Where each thread has more than four, they even out by themselves. */
 static inline int64_t cpu_even_grain(int64_t n, int64_t grain, int64_t step)
 {
-    if (n <= grain)
-        return grain;
     const int64_t threads = cpu_threads(), least = grain / 4;
+    if (n <= grain || n / grain > 4 * threads)
+        return grain;
     const int64_t each = cpu_ceil_div(n, threads * cpu_ceil_div(n, threads * grain));
     const int64_t even = cpu_ceil_div(each > least ? each : least, step) * step;
     return even < grain ? even : grain;
