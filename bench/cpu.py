@@ -13,7 +13,8 @@ a round's contenders run on the same processor, the next round's on the next one
 gives half of what an idle one does, and would decide a row where each process stayed on its own. A row's rounds end after --row-seconds
 where there were two of them: what takes a second a call needs no seven to be known. The results of a row are compared with NumPy's before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster, and the aim; "of copy": for rows of bytes, the
 share of what a copy that writes into an array reaches, the best contender's. --before names the build folder of an earlier commit, or one
-with its plug-ins, which takes its turns as "before": "was" is its time over ndock's.
+with its plug-ins, which takes its turns as "before": "was" is its time over ndock's. Turns of small calls take an eighth
+of the time, eight times as often: a processor whose clock changes between turns would else decide the row.
 --compare names the JSON of an earlier run on this machine and refuses to judge where the copies of the two runs differ by more than 5 %
 or the rounds of a row do by more than 20 %; its status is 1 where a row is more than 3 % slower. The rows and aims are those of
 shared/spec/speed.md."""
@@ -27,6 +28,7 @@ import sys
 import time
 
 SECONDS = 0.01
+SMALL_TURNS = 8  # of small calls in place of one
 CLOCK = time.perf_counter
 # The first words of a row's name and what the best peer's time over ndock's is to be; 1 where nothing is said.
 AIMS = {"matmul float32": 0.97, "log": 1.5, "tanh float": 1.5, "sin": 1.5, "x[2:5": 1.5, "x[mask]": 2}
@@ -40,9 +42,13 @@ def timed(fn, calls):
     return (CLOCK() - start) / calls
 
 
-def calls_of(fn):
+def turns_of(unit):
+    return SMALL_TURNS if unit == "us" else 1
+
+
+def calls_of(fn, seconds):
     first = timed(fn, 1)
-    return 1 if first > SECONDS else max(1, int(SECONDS / max(min(first, timed(fn, 1)), 1e-8)))
+    return 1 if first > seconds else max(1, int(seconds / max(min(first, timed(fn, 1)), 1e-8)))
 
 
 def peer(name):
@@ -226,18 +232,18 @@ def serve(mine, threads, words, groups):
                 own = {k: fn for k, fn in turns.items() if k.split()[0] == mine}
                 wrong = agrees(np, {"numpy": turns["numpy"], **own}) if group is not copying else []
                 print(json.dumps([name, unit, amount, list(own), wrong]), flush=True)
-                answer(own)
+                answer(own, SECONDS / turns_of(unit))
     print("null", flush=True)
 
 
-def answer(own):
+def answer(own, seconds):
     calls = {}
     for line in sys.stdin:
         who = line.strip()
         if not who:
             return
         calls.setdefault(who, 0)
-        calls[who] = calls[who] or calls_of(own[who])
+        calls[who] = calls[who] or calls_of(own[who], seconds)
         print(timed(own[who], calls[who]), flush=True)
 
 
@@ -282,7 +288,7 @@ def measured(contenders, rows, o):
     for c in contenders:
         c.process.send_signal(signal.SIGSTOP)
     times = {}
-    for turn in range(o.rounds):
+    for turn in range(o.rounds * turns_of(rows[0][1])):
         if turn > 1 and time.perf_counter() - start > o.row_seconds:
             break
         for c, row in zip(contenders, rows):

@@ -27,7 +27,7 @@ AIMS = {"pow 2.5 f32": ("torch", 1.0), "pow 2.5 bf16": 3825, "where": 4000, "tra
         "row broadcast": 4000, "col broadcast": 4000, "flip": 4000, "permute": 3400, "sum": ("peer", 0.97), "max ": ("peer", 0.97),
         "argmax": 4000, "var": 4000, "softmax": 4000, "layer_norm": 4000, "cumulative_sum": 3600, "take": ("torch", 0.98),
         "boolean mask": 2500, "uniform": 4200, "normal": ("torch", 1.05), "matmul": ("torch", 0.99), "sort": ("cupy", 1.0),
-        "empty": None, "add n": ("peer", 1.0), "add into": ("peer", 1.0)}  # empty through ctypes; bench/gpu_speed.py has the package's
+        "empty": ("peer", 3.75), "add n": ("peer", 1.0), "add into": ("peer", 1.0)}
 
 
 def aim_of(name):
@@ -286,14 +286,17 @@ def sort_rows(nd, torch, cupy, n):
     yield "sort f32", n, turns
 
 
-def host_rows(nd, torch, cupy, jnp, jit):
-    """Microseconds on the host's clock of work that is too small for the device to notice, from
-    Python (ours through ctypes); bench/launch has ours from C."""
-    a, b, into = nd.uniform((16,)), nd.uniform((16,)), nd.empty((16,))
-    rows = {"empty 1 KiB": {"ndock": lambda: nd.empty((256,))},
-            "empty 64 MiB": {"ndock": lambda: nd.empty((1 << 24,))},
-            "add n=16": {"ndock": lambda: nd.apply("add", a, b)},
-            "add into n=16": {"ndock": lambda: nd.apply("add", a, b, into=into)}}
+def host_rows(device, torch, cupy, jnp, jit):
+    """Microseconds on the host's clock of work that is too small for the device to notice, from Python: each library's
+    own package, ours too; bench/launch has ours from C. ndock_ctypes, by which other rows call us, is five microseconds slower."""
+    rows = {"empty 1 KiB": {}, "empty 64 MiB": {}, "add n=16": {}, "add into n=16": {}}
+    package = peer("ndock")
+    if package:
+        a, b, into = (package.ones(16, dtype=package.float32, device=device) for _ in range(3))
+        rows["empty 1 KiB"]["ndock"] = lambda: package.empty(256, dtype=package.float32, device=device)
+        rows["empty 64 MiB"]["ndock"] = lambda: package.empty(1 << 24, dtype=package.float32, device=device)
+        rows["add n=16"]["ndock"] = lambda: a + b
+        rows["add into n=16"]["ndock"] = lambda: package.add(a, b, out=into)
     if torch:
         x, y, z = (torch.rand(16, device="cuda") for _ in range(3))
         rows["empty 1 KiB"]["torch"] = lambda: torch.empty(256, device="cuda")
@@ -415,7 +418,7 @@ def anchor_rows(args):
                 torch.cuda.empty_cache()
             if cupy:
                 cupy.get_default_memory_pool().free_all_blocks()
-    for name, turns in host_rows(nd, torch, cupy, jnp, jit).items():
+    for name, turns in host_rows(args.device, torch, cupy, jnp, jit).items():
         if args.only in name:
             got = host_us(nd, turns, args.rounds)
             more = aims.text(name, "us", aim_of(name), {k: 1 / v for k, v in got.items()})

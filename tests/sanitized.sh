@@ -15,7 +15,7 @@ repeated() {
     tests/allocators/whole.sh | tests/python/test_kernel_cache.py | tests/python/test_paths.py) ;;
     tests/python/test_calculus.py | tests/python/test_decompositions.py | tests/python/test_distributions.py | tests/python/test_docs.py) ;;
     tests/python/test_einsum.py | tests/python/test_fft.py | tests/python/test_fuse_words.py | tests/python/test_histogram.py) ;;
-    tests/python/test_idioms.py | tests/python/test_long_lines.py) ;;
+    tests/python/test_idioms.py | tests/python/test_long_lines.py | tests/python/test_threads.py) ;;
     tests/python/test_linalg*.py | tests/python/test_nn*.py | tests/python/test_needle*.py | tests/python/test_norms.py) ;;
     tests/python/test_package.py | tests/python/test_quantile.py | tests/python/test_readme.py | tests/python/test_selection.py) ;;
     tests/python/test_signal.py | tests/python/test_sorting.py | tests/python/test_special*.py | tests/python/test_stacking.py) ;;

@@ -17,6 +17,7 @@ for test; do
     tests/python/test_products.py | tests/python/test_quantile.py | tests/python/test_quantized.py | tests/python/test_random.py) ;;
     tests/python/test_reduce_shapes.py | tests/python/test_selection.py | tests/python/test_signal.py) ;;
     tests/python/test_sorting.py | tests/python/test_special*.py | tests/python/test_stacking.py | tests/python/test_statistics.py) ;;
+    tests/python/test_threads.py) ;;
     *) echo "$test" ;;
   esac
 done

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <pthread.h>
 #include "backends/cpu/host/quota.c"
+#include "backends/cpu/host/grain.h"
 static int held_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
                        void *arg);
 #define pthread_create held_create
@@ -155,6 +156,51 @@ static void ends(void)
     cpu_threads_stop();
 }
 
+/* Chunks that 32 bits cannot count are claimed several at a time, and none is left out. */
+static void counts(void)
+{
+    static const int64_t chunks[] = {1, 5, INT32_MAX, (int64_t)5 << 31, ((int64_t)1 << 40) + 7};
+    cpu_threads_stop();
+    team_size = 3;
+    for (int i = 0; i < 5; i++) {
+        const uint64_t threads = cut_spans(chunks[i]);
+        int64_t units = 0, next = 0;
+        is_int((int64_t)threads, chunks[i] < 4 ? chunks[i] : 4, "threads for so many chunks");
+        for (int k = 0; k < (int)threads; k++) {
+            next += units == (int64_t)(spans[k].left & UINT32_MAX);
+            units += spans[k].units;
+        }
+        is_int(next, (int64_t)threads, "each span begins where the one before ends");
+        ok(units <= INT32_MAX && units * job.per_unit >= chunks[i] &&
+               (units - 1) * job.per_unit < chunks[i],
+           "all chunks, and no unit without one");
+        for (int k = 0; k < (int)threads; k++)
+            spans[k].left = 0;
+    }
+    team_size = 0;
+    cut_spans(3);
+    is_int(claim(0), 0, "units are claimed in turn");
+    is_int(claim(0), 1, "units are claimed in turn");
+    is_int(claim(0), 2, "to the last");
+    is_int(claim(0), -1, "and no further");
+    is_int(claim(1), -1, "nor of a span that the job has not");
+}
+
+/* Chunks for four threads of work that may be cut anywhere: by hand. */
+static void grains(void)
+{
+    is_int(cpu_even_grain(1000, 32768, 64), 32768, "what is one chunk stays one");
+    is_int(cpu_even_grain(32768, 32768, 64), 32768, "to the last element");
+    is_int(cpu_even_grain(32769, 32768, 64), 8256, "more is for all threads");
+    is_int(cpu_even_grain(100000, 32768, 64), 25024,
+           "one chunk for each, at a multiple of the step");
+    is_int(cpu_even_grain(500000, 32768, 64), 31296, "four for each");
+    is_int(cpu_even_grain(1000000, 32768, 64), 32768, "many even out by themselves");
+    is_int(cpu_even_grain(5000, 4096, 64), 1280, "costly elements");
+    is_int(cpu_even_grain(70000, 65536, 4096), 20480, "pages");
+    is_int(cpu_even_grain(INT64_C(1) << 40, 4096, 64), 4096, "chunks without end");
+}
+
 /* Files below a temporary folder, whose folders are made as they are needed. */
 static char folder[] = "/tmp/ndock-team-XXXXXX";
 
@@ -207,4 +253,4 @@ static void quotas(void)
 }
 
 TAP_MAIN({"quotas", quotas}, {"callers", callers}, {"neighbours", neighbours}, {"inside", inside},
-         {"ends", ends})
+         {"ends", ends}, {"counts", counts}, {"grains", grains})

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "copy/cast.h"
 #include "copy/copy.h"
+#include "host/grain.h"
 
 const cast_bounds cpu_cast_bounds = {
     .f32 = {[CAST_I8] = {-128, 127},
@@ -25,7 +26,8 @@ const cast_bounds cpu_cast_bounds = {
             [CAST_U64] = {0, 0x1.fffffffffffffp63}},
 };
 
-enum { DENSE_CHUNK = 256 << 10 }; /* bytes of destination that a thread takes at a time */
+/* Bytes of destination that a thread takes at a time, at most; those of each begin at a page. */
+enum { DENSE_CHUNK = 256 << 10, DENSE_STEP = 4096 };
 
 void cpu_copy_cast(int32_t src_dtype, int32_t dst_dtype, void *dst, const void *src, int64_t n)
 {
@@ -143,7 +145,7 @@ static int32_t fill_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
     if (nbytes <= DENSE_CHUNK)
         cpu_copy_level()->fill(f.dst, nbytes, f.pattern[0], f.pattern[1], 0);
     else
-        cpu_parallel(nbytes, DENSE_CHUNK, run_dense_fill, &f);
+        cpu_parallel(nbytes, cpu_even_grain(nbytes, DENSE_CHUNK, DENSE_STEP), run_dense_fill, &f);
     return NDP_OK;
 }
 
@@ -170,7 +172,7 @@ static int32_t copy_run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_
         if (nbytes <= DENSE_CHUNK)
             memmove(c.dst, c.src, (size_t)nbytes);
         else
-            cpu_parallel(nbytes, DENSE_CHUNK, run_dense, &c);
+            cpu_parallel(nbytes, cpu_even_grain(nbytes, DENSE_CHUNK, DENSE_STEP), run_dense, &c);
     } else if (nbytes <= DENSE_CHUNK) {
         cpu_copy_level()->cast[in->dtype][out->dtype](cpu_ptr(out), cpu_ptr(in), n);
     } else {

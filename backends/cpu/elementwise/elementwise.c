@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "elementwise/elementwise.h"
+#include "host/grain.h"
 #include "walk/blocks.h"
 #include "walk/tile.h"
 
@@ -25,6 +26,7 @@
 #define EW_SMALL 64         /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
+#define EW_STEP 64 /* whole vectors of any dtype at each level */
 
 typedef struct {
     ndp_kernel base;
@@ -51,6 +53,7 @@ typedef struct {
     ew_operand operand[EW_OPERANDS];
     int n; /* operands */
     int stream, asks;
+    int64_t grain;   /* elements of a chunk */
     int64_t segment; /* elements of a row in one call of the loop */
     int by_row;      /* an element of an operand fills a segment for each row of a block */
 } ew_plan;
@@ -249,11 +252,6 @@ static void set_operand(ew_plan *plan, int k, const ndp_call *call, const ndp_vi
     o->widen = plan->kernel->widen && (v->dtype == NDP_F16 || v->dtype == NDP_BF16);
 }
 
-static int64_t grain(const ew_plan *plan)
-{
-    return plan->kernel->costly ? EW_COSTLY_GRAIN : EW_CHEAP_GRAIN;
-}
-
 static int may_need_buffer(const ew_plan *plan, int k)
 {
     return !plan->blocks.tiled || plan->place[k].col != plan->place[k].nbytes;
@@ -314,7 +312,7 @@ static int64_t cut_blocks(ew_plan *plan)
     if (tiled)
         limit = share / CPU_BLOCKS_RUN_BYTES;
     else if ((!buffers && !widening) || plan->segment < INT64_MAX)
-        limit = grain(plan);
+        limit = plan->grain;
     else if (plan->stream && !widening)
         limit = EW_STREAM_BLOCK_BYTES / widest;
     limit = plan->blocks.cols < limit ? plan->blocks.cols : limit;
@@ -355,8 +353,9 @@ static void run_blocks(const ew_kernel *kernel, const ndp_call *call, int flat)
     plan.stream = !kernel->costly && !plan.blocks.tiled &&
                   cpu_blocks_streams(&plan.blocks, plan.n - 1, plan.n - 1, size);
     plan.asks = plan.stream && reads_several(&plan) && cpu_blocks_asks();
+    plan.grain = cpu_even_grain(size, kernel->costly ? EW_COSTLY_GRAIN : EW_CHEAP_GRAIN, EW_STEP);
     blocks = cut_blocks(&plan);
-    per_chunk = grain(&plan) / (plan.blocks.block_rows * plan.blocks.block_cols);
+    per_chunk = plan.grain / (plan.blocks.block_rows * plan.blocks.block_cols);
     cpu_parallel(blocks, per_chunk > 0 ? per_chunk : 1, chunk, &plan);
 }
 

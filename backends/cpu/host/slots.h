@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Slots of a call's scratch memory, as many as threads: a task takes one for as long as it runs. */
+ * Slots of a call's scratch memory, as many as threads: a task takes one for as long as it runs. That of its
+ * thread's number is free but where several programs' threads call, and lies in its processor's cache. */
 #ifndef NDOCK_CPU_SLOTS_H
 #define NDOCK_CPU_SLOTS_H
 #include <stdatomic.h>
 
+int cpu_thread(void); /* threads.c: the calling thread's number in the team; 0: it is none of it */
+
 static inline int cpu_slot_take(atomic_uchar *busy, int n_slots)
 {
-    int s = 0;
+    int s = cpu_thread() % n_slots;
     while (atomic_exchange_explicit(&busy[s], 1, memory_order_acquire))
         s = s + 1 < n_slots ? s + 1 : 0;
     return s;

@@ -7,7 +7,10 @@
  *
  * One job at a time: whoever finds the team busy runs alone. Chunks are the same however many claim
  * them, and so are the bits. Each thread begins with a span of its own, the same in every job of as many
- * chunks, so that operations one after the other find their data in its cache, and then helps others. */
+ * chunks, so that operations one after the other find their data in its cache, and then helps others.
+ * A job of few chunks is for as many threads: if all raced for it, its data would be in another processor's
+ * cache every time. What different threads write lies in different cache lines, since lines that move cost
+ * as much as some hundred elements. */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* syscall, of host/bell.h */
 #endif
@@ -24,6 +27,7 @@
 #include "host/bell.h"
 #include "host/cpu.h"
 #include "host/quota.h"
+#include "host/slots.h"
 
 /* How long an idle thread looks for the next job before it sleeps: as long as jobs have lately been
  * apart, within these bounds. A thread that loses its processor while it looks, so that somebody
@@ -37,29 +41,33 @@ static int thread_limit = 1;
 static atomic_int forked_child;
 static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
 /* Read at every operation; also, LeakSanitizer takes garbage for the bounds of dynamic TLS. */
-static _Thread_local int inside_team __attribute__((tls_model("initial-exec")));
+static _Thread_local int inside_team __attribute__((tls_model("initial-exec"))),
+    own_number __attribute__((tls_model("initial-exec")));
 
 static pthread_t *team; /* under busy */
 static int team_size;
 
-/* The job, and the gate that opens it: generation << 32 | open << 31 | threads at work on it. A
- * thread may join only while the gate says the generation that it saw, open; the caller closes it
- * before it looks whether everybody has left. */
+/* The job. Its fields change while no unit of the job before is unfinished, and are read by who has
+ * claimed a unit only. A unit is a chunk, or several where there are more than can be counted. */
 static struct {
-    void (*fn)(void *ctx, int64_t begin, int64_t end);
+    _Alignas(64) void (*fn)(void *ctx, int64_t begin, int64_t end);
     void *ctx;
-    int64_t n, grain;
-    int n_spans;
+    int64_t n, grain, chunks, per_unit;
 } job;
+
+/* What is left of a span: the next unit, and above it in the same word the first one behind, so that a
+ * thread that comes too late for one job claims a unit of the next one, or none. */
 enum { MOST_SPANS = 64 };
 static struct {
-    _Alignas(64) _Atomic int64_t next;
-    int64_t end;
+    _Alignas(64) _Atomic uint64_t left;
+    _Atomic int64_t done;
+    int64_t units; /* the caller's */
 } spans[MOST_SPANS];
-#define OPEN ((uint64_t)1 << 31)
-static _Atomic uint64_t gate;
-static atomic_flag busy = ATOMIC_FLAG_INIT;
 
+/* generation << 32 | threads that the job is for: what idle threads look at. */
+static _Alignas(64) _Atomic uint64_t gate;
+
+static _Alignas(64) atomic_flag busy = ATOMIC_FLAG_INIT;
 static atomic_int stopping, numbered; /* threads of this team that have begun */
 
 static void child_after_fork(void)
@@ -101,29 +109,63 @@ int cpu_threads(void)
     return atomic_load_explicit(&forked_child, memory_order_relaxed) ? 1 : thread_limit;
 }
 
-static void claim_chunks(int thread)
+int cpu_thread(void)
 {
-    for (int i = 0; i < job.n_spans; i++) {
-        const int k = (thread + i) % job.n_spans;
-        const int64_t last = spans[k].end;
-        while (atomic_load_explicit(&spans[k].next, memory_order_relaxed) < last) {
-            int64_t c = atomic_fetch_add_explicit(&spans[k].next, 1, memory_order_relaxed);
-            if (c >= last)
-                break;
-            int64_t end = (c + 1) * job.grain;
-            job.fn(job.ctx, c * job.grain, end < job.n ? end : job.n);
+    return own_number;
+}
+
+static int spans_of(uint64_t threads)
+{
+    return threads < MOST_SPANS ? (int)threads : MOST_SPANS;
+}
+
+/* The next unit of a span; -1: none is left. */
+static int64_t claim(int k)
+{
+    uint64_t w = atomic_load_explicit(&spans[k].left, memory_order_relaxed);
+    while ((uint32_t)w < w >> 32)
+        if (atomic_compare_exchange_weak_explicit(&spans[k].left, &w, w + 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return (uint32_t)w;
+    return -1;
+}
+
+static void run_unit(int64_t unit)
+{
+    const int64_t after = (unit + 1) * job.per_unit;
+    for (int64_t c = unit * job.per_unit; c < after && c < job.chunks; c++) {
+        const int64_t end = (c + 1) * job.grain;
+        job.fn(job.ctx, c * job.grain, end < job.n ? end : job.n);
+    }
+}
+
+static void claim_units(int thread, int n_spans)
+{
+    for (int i = 0; i < n_spans; i++) {
+        const int k = (thread + i) % n_spans;
+        for (int64_t unit; (unit = claim(k)) >= 0;) {
+            run_unit(unit);
+            atomic_fetch_add_explicit(&spans[k].done, 1, memory_order_release);
         }
     }
 }
 
-static void cut_spans(int64_t chunks)
+/* Of so many chunks; returns how many threads they are for. */
+static uint64_t cut_spans(int64_t chunks)
 {
-    const int64_t most = team_size + 1 < MOST_SPANS ? team_size + 1 : MOST_SPANS;
-    job.n_spans = (int)(chunks < most ? chunks : most);
-    for (int i = 0; i < job.n_spans; i++) {
-        atomic_store_explicit(&spans[i].next, chunks * i / job.n_spans, memory_order_relaxed);
-        spans[i].end = chunks * (i + 1) / job.n_spans;
+    const int64_t threads = chunks < team_size + 1 ? chunks : team_size + 1;
+    const int n_spans = spans_of((uint64_t)threads);
+    job.chunks = chunks;
+    job.per_unit = (chunks >> 31) + 1;
+    const int64_t units = (chunks + job.per_unit - 1) / job.per_unit;
+    for (int i = 0; i < n_spans; i++) {
+        const int64_t first = units * i / n_spans, end = units * (i + 1) / n_spans;
+        spans[i].units = end - first;
+        atomic_store_explicit(&spans[i].done, 0, memory_order_relaxed);
+        atomic_store_explicit(&spans[i].left, (uint64_t)end << 32 | (uint64_t)first,
+                              memory_order_release);
     }
+    return (uint64_t)threads;
 }
 
 static inline void relax(void)
@@ -152,11 +194,12 @@ static uint64_t look(uint64_t last, int64_t *spin_ns)
 {
     int64_t before = now_ns(), until = before + *spin_ns;
     for (;;) {
-        uint64_t w = atomic_load_explicit(&gate, memory_order_acquire);
-        if (generation(w) != last)
-            return w;
-        for (int i = 0; i < 32; i++)
+        for (int i = 0; i < 32; i++) {
+            uint64_t w = atomic_load_explicit(&gate, memory_order_acquire);
+            if (generation(w) != last)
+                return w;
             relax();
+        }
         int64_t now = now_ns();
         if (now - before > LOST_NS) {
             *spin_ns = *spin_ns / 2 > SPIN_LEAST_NS ? *spin_ns / 2 : SPIN_LEAST_NS;
@@ -168,11 +211,13 @@ static uint64_t look(uint64_t last, int64_t *spin_ns)
     }
 }
 
-/* A job this thread has not looked at, or 0 when the team is to stop. */
-static uint64_t wait_for_job(uint64_t last, int64_t *spin_ns)
+/* A job this thread has not looked at, or 0 when the team is to stop; woken: the thread slept. Those that
+ * wake others are those that have been woken, as the others would all ask for the caller's line. */
+static uint64_t wait_for_job(uint64_t last, int64_t *spin_ns, int *woken)
 {
     uint64_t w = look(last, spin_ns);
     int64_t slept = w ? 0 : now_ns();
+    *woken = w == 0;
     while (w == 0) {
         uint32_t seen = atomic_load(&cpu_bell);
         if (atomic_load(&stopping))
@@ -180,6 +225,7 @@ static uint64_t wait_for_job(uint64_t last, int64_t *spin_ns)
         w = atomic_load(&gate);
         if (generation(w) == last) {
             cpu_bell_sleep(seen);
+            cpu_bell_pass_on();
             w = 0;
         }
     }
@@ -198,18 +244,14 @@ static void *work(void *arg)
     uint64_t last = (uint64_t)(uintptr_t)arg, w;
     int64_t spin_ns = SPIN_NS;
     const int thread = atomic_fetch_add(&numbered, 1) + 1;
+    int woken;
+    own_number = thread;
     inside_team = 1;
-    while ((w = wait_for_job(last, &spin_ns)) != 0) {
+    while ((w = wait_for_job(last, &spin_ns, &woken)) != 0) {
+        const uint64_t threads = w & UINT32_MAX;
         last = generation(w);
-        while ((w & OPEN) && generation(w) == last &&
-               !atomic_compare_exchange_weak_explicit(&gate, &w, w + 1, memory_order_acq_rel,
-                                                      memory_order_acquire))
-            ;
-        if (!(w & OPEN) || generation(w) != last)
-            continue;
-        cpu_bell_pass_on();
-        claim_chunks(thread);
-        atomic_fetch_sub_explicit(&gate, 1, memory_order_release);
+        if ((uint64_t)thread < threads || woken)
+            claim_units(thread, spans_of(threads));
     }
     return NULL;
 }
@@ -247,25 +289,25 @@ void cpu_threads_stop(void)
     atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-/* threads: how many of the team can have a chunk. */
-static void open_job(int64_t threads)
+static void open_job(uint64_t threads)
 {
     uint64_t next =
-        (generation(atomic_load_explicit(&gate, memory_order_relaxed)) + 1) & 0xffffffff;
-    atomic_store(&gate, (next ? next : 1) << 32 | OPEN);
-    cpu_bell_ring(threads);
+        (generation(atomic_load_explicit(&gate, memory_order_relaxed)) + 1) & UINT32_MAX;
+    atomic_store_explicit(&gate, (next ? next : 1) << 32 | threads, memory_order_release);
+    cpu_bell_ring((int64_t)threads - 1);
 }
 
-/* Those at work finish their chunk; the processor is theirs if they have lost their own. */
-static void close_job(void)
+/* Nothing is left to claim: units that others have begun are waited for; the processor is theirs if they
+ * have lost their own. */
+static void await_units(int n_spans)
 {
-    uint64_t w = atomic_fetch_and_explicit(&gate, ~OPEN, memory_order_acq_rel);
-    for (int turns = 0; w & (OPEN - 1); turns++) {
-        if (turns < 1000)
+    for (int k = 0, turns = 0; k < n_spans; turns++) {
+        if (atomic_load_explicit(&spans[k].done, memory_order_acquire) == spans[k].units)
+            k++;
+        else if (turns < 1000)
             relax();
         else
             sched_yield();
-        w = atomic_load_explicit(&gate, memory_order_acquire);
     }
 }
 
@@ -295,11 +337,11 @@ void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin,
         job.ctx = ctx;
         job.n = n;
         job.grain = grain;
-        cut_spans(chunks);
+        const uint64_t threads = cut_spans(chunks);
         inside_team = 1;
-        open_job(chunks - 1);
-        claim_chunks(0);
-        close_job();
+        open_job(threads);
+        claim_units(0, spans_of(threads));
+        await_units(spans_of(threads));
         inside_team = 0;
         atomic_flag_clear_explicit(&busy, memory_order_release);
         return;

@@ -203,11 +203,29 @@ static int64_t compress_blocks(const ndp_call *call, int64_t *block)
     return (n + *block - 1) / *block;
 }
 
+/* So few elements of one dimension that all else but counting and moving them would take longer. */
+enum { FEW = 4096 };
+static void compress_few(const ndp_call *call)
+{
+    const ndp_view *a = &call->in[0], *mask = &call->in[1], *out = &call->out[0];
+    const int64_t n = a->shape[0], capacity = out->shape[0];
+    const uint8_t *at = (const uint8_t *)cpu_ptr(mask);
+    const int64_t total = count_1((const char *)at, mask->stride[0], n);
+    set_count(call, total);
+    compresses[ndp_dtype_size(a->dtype)](cpu_ptr(a), a->stride[0], at, mask->stride[0], n,
+                                         cpu_ptr(out), out->stride[0], 0,
+                                         total < capacity ? total : capacity);
+}
+
 static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call)
 {
     (void)kernel;
     (void)s;
     const ndp_view *a = &call->in[0], *mask = &call->in[1], *out = &call->out[0];
+    if (a->ndim == 1 && a->shape[0] > 0 && a->shape[0] <= FEW) {
+        compress_few(call);
+        return NDP_OK;
+    }
     const ndp_view *both[2] = {a, out};
     int64_t one, row_stride[CPU_WALK_OPERANDS];
     compress_job w; /* large: what is read of it was written */

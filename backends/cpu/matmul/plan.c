@@ -80,6 +80,7 @@ static void plan_tiles(mm_plan *p)
     const int64_t size = p->k->element;
     /* Small products are one tile, as far as can be. A tile begins where a panel of a does. */
     const int is_small = p->m * p->n * p->depth <= 2 * MM_TASK_WORK;
+    const int64_t least = is_small || cpu_team() <= 8 ? 2 * MM_TASK_WORK : MM_TASK_WORK / 2;
     const int64_t step_m = 12, step_n = 128 / size;
     int64_t tm = (is_small ? 960 : 480) / size / step_m * step_m, tn = 2048 / size;
     if (tm > p->m)
@@ -89,7 +90,7 @@ static void plan_tiles(mm_plan *p)
     for (;;) {
         int64_t tiles = (p->m + tm - 1) / tm * ((p->n + tn - 1) / tn);
         const int64_t rows = tm < p->m ? tm : p->m, columns = tn < p->n ? tn : p->n;
-        if (tiles * p->batch >= wanted || rows * columns * p->depth <= 2 * MM_TASK_WORK)
+        if (tiles * p->batch >= wanted || rows * columns * p->depth <= least)
             break;
         if (tm >= tn && tm > step_m)
             tm = (tm / 2 + step_m - 1) / step_m * step_m;
@@ -207,9 +208,12 @@ static void plan_few_rows(mm_plan *p)
         p->tile_n = p->depth * p->k->element <= MM_SHORT_DEPTH ? 256 : 64;
         p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
     } else {
+        /* Bytes of a row of b: few threads read long runs, but none is to be without a tile. */
         const int64_t wanted = cpu_team() > 16 ? cpu_team() : 16;
         const int64_t least = cpu_team() > 4 ? 1024 : p->m == 1 ? 8192 : 4096;
-        while (p->n / p->tile_n * p->batch < wanted && p->tile_n * p->k->element > least)
+        while (p->n / p->tile_n * p->batch < wanted &&
+               p->tile_n * p->k->element >
+                   (cpu_ceil_div(p->n, p->tile_n) * p->batch < cpu_team() ? 1024 : least))
             p->tile_n /= 2;
     }
 }

@@ -6,6 +6,7 @@
  * memory is read in the order it lies in. Long reductions with few results are cut into chunks
  * whose states are joined in order. All of it follows from shape and strides alone. */
 #include <stdio.h>
+#include "host/grain.h"
 #include "reduce/reduce.h"
 #include "walk/blocks.h"
 #include "walk/walk.h"
@@ -492,14 +493,16 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
     }
     if (!p.sweep) {
         int64_t grain = at_least_one(GRAIN / at_least_one(p.chunk));
-        cpu_parallel(p.kept.size * p.chunks, grain, inner_units, &p);
+        const int64_t units = p.kept.size * p.chunks;
+        cpu_parallel(units, cpu_even_grain(units, grain, 1), inner_units, &p);
         if (p.chunks > 1)
             inner_join(&p);
         return NDP_OK;
     }
     int64_t width = p.tile < p.kept.size ? p.tile : p.kept.size;
     int64_t grain = at_least_one(GRAIN / at_least_one(p.chunk * width));
-    cpu_parallel(p.tiles * p.chunks, grain, sweep_units, &p);
+    const int64_t units = p.tiles * p.chunks;
+    cpu_parallel(units, cpu_even_grain(units, grain, 1), sweep_units, &p);
     if (p.chunks > 1)
         cpu_parallel(p.tiles, at_least_one(GRAIN / at_least_one(p.chunks * width)), sweep_join, &p);
     return NDP_OK;
