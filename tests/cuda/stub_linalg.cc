@@ -95,7 +95,7 @@ using namespace c64;
 using namespace c128;
 const kernel kernels[] = {KERNELS(F32) KERNELS(F64) KERNELS(C64) KERNELS(C128)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
-static_assert(LIN_CLUSTER == EMULATED_CLUSTER, "");
+static_assert((int)LIN_CLUSTER == (int)EMULATED_CLUSTER, "one size");
 } // namespace
 
 /* The number of the kernel of that name, from 0; -1: there is none. */
