@@ -58,7 +58,7 @@ cuda_kernel_headers = \
   %reldir%/fft/fft.h \
   %reldir%/index/gather.h %reldir%/index/histogram.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h \
   %reldir%/index/status.cuh \
-  %reldir%/linalg/block.cuh %reldir%/linalg/panel.cuh %reldir%/linalg/block_cholesky.cuh %reldir%/linalg/block_lu.cuh %reldir%/linalg/block_qr.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/block_svd.cuh %reldir%/linalg/cluster_svd.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh %reldir%/linalg/eigh_rows.cuh \
+  %reldir%/linalg/block.cuh %reldir%/linalg/panel.cuh %reldir%/linalg/block_cholesky.cuh %reldir%/linalg/block_lu.cuh %reldir%/linalg/block_qr.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/block_svd.cuh %reldir%/linalg/cluster_seats.cuh %reldir%/linalg/cluster_svd.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh %reldir%/linalg/eigh_rows.cuh \
   %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \
   %reldir%/linalg/rows.cuh %reldir%/linalg/shuffle.cuh %reldir%/linalg/small.h %reldir%/linalg/solve.cuh %reldir%/linalg/solve_columns.cuh %reldir%/linalg/svd.cuh %reldir%/linalg/types.cuh \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \

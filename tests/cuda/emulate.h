@@ -16,7 +16,7 @@ enum { EMULATED_SHARED = 227 << 10, EMULATED_CLUSTER = 8 };
  * kernel. 0, or -1 where threads of one warp do not meet at the same barriers. */
 int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
                     unsigned threads, unsigned cluster = 1);
-extern unsigned emulated_cluster; /* blocks that run at once */
+extern unsigned emulated_cluster;    /* blocks that run at once */
 void emulated_barrier(void);         /* of a warp */
 void emulated_block_barrier(void);   /* of all threads that have not ended */
 void emulated_cluster_barrier(void); /* of those of all blocks of the cluster */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Singular values of the matrix of a cluster, LIN_CLUSTER blocks, in double precision, by rotations
- * of its columns as in block_svd.cuh: each warp has a pair of columns, and hands them on to the warps
- * that have them in the next round, in the shared memory of its block or of a neighbouring one.
+ * Singular values of the matrix of a cluster, in double precision, by rotations of its columns as in
+ * block_svd.cuh.
  *
  * Many rotations leave v as far from orthogonal as they have rounded. So v, once the columns of a v
  * are nearly orthogonal, is made orthogonal by a step of Newton's method (Bjorck and Bowie, SIAM
@@ -10,166 +9,14 @@
  * Kernels are there from compute capability 9.0 on. */
 #ifndef NDOCK_CUDA_LINALG_CLUSTER_SVD_CUH
 #define NDOCK_CUDA_LINALG_CLUSTER_SVD_CUH
-#include "linalg/block_svd.cuh"
+#include "linalg/cluster_seats.cuh"
 
-#ifdef __CUDACC__
-LIN_FN void lin_cluster_sync()
-{
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-/* Where in the shared memory of another block of the cluster lies what is here in that of this one. */
-template <class X> LIN_FN X *lin_cluster_at(X *here, int block)
-{
-    uint64_t there;
-    asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"((uint64_t)here), "r"(block));
-    return (X *)there;
-}
-#endif
-
-/* When rotations end, as the sum of two powers of two of the last sweep: of the largest cosine
- * between two columns, and of the largest tangent of a rotation. The cosines that are left are
- * about their product. */
-enum { LIN_NEARLY = -16, LIN_NEAR_SINGLE = -28, LIN_NEAR_DOUBLE = -56 };
-enum { LIN_POWER_BIAS = 128 }; /* what powers have added where 0 says that there is none */
-
-/* The columns of the cluster: seats 2 k and 2 k + 1 are pair k's, whose warp is the k-th of the
- * cluster. A seat has EACH times 32 elements of a column of a, and as many of v's, and is there twice:
- * one round reads where the round before has written. */
-template <class P> struct lin_seats {
-    P *mine[2], *next[2]; /* the warp's seats, and where their columns are in the next round */
-    P *first;             /* the first seat of this block */
-    int apart;            /* elements from one of the two places of a seat to the other */
-    int pairs, pair, turn, sweeps;
-    int m, n;
-    typename lin_of<P>::real *lengths; /* a number a seat, in each block */
-    uint32_t *far;                     /* two powers a pair, in each block */
-};
-
-/* Who sits in a seat sits there in the next round: one stays, and all others go round (Brent and
- * Luk, SIAM Journal on Scientific and Statistical Computing 6, 1985). */
-LIN_FN int lin_next_seat(int seat, int pairs)
-{
-    const int pair = seat / 2;
-    if (seat % 2 == 0)
-        return seat == 0 ? 0 : pair + 1 < pairs ? seat + 2 : seat + 1;
-    return pair == 0 ? 2 : seat - 2;
-}
-
-/* The first of the two places of a seat. */
-template <int EACH, class P> LIN_FN P *lin_seat_at(const lin_seats<P> &g, int seat)
-{
-    const int each = 2 * lin_warps(), block = seat / each;
-    P *here = g.first + seat % each * (64 * EACH);
-    return block == (int)blockIdx.x % LIN_CLUSTER ? here : lin_cluster_at(here, block);
-}
-
-template <int EACH, class P> LIN_FN void lin_take_seats(const lin_small &p, lin_seats<P> &g, char *room)
-{
-    const int warps = lin_warps();
-    g.pairs = LIN_CLUSTER * warps;
-    g.pair = (int)blockIdx.x % LIN_CLUSTER * warps + lin_warp();
-    g.turn = g.sweeps = 0;
-    g.m = p.m;
-    g.n = p.n;
-    g.apart = 2 * warps * 64 * EACH;
-    g.first = lin_carve<P>(room, 2 * g.apart);
-    g.lengths = lin_carve<typename lin_of<P>::real>(room, 2 * g.pairs);
-    g.far = lin_carve<uint32_t>(room, 2 * g.pairs);
-    LIN_UNROLL
-    for (int side = 0; side < 2; side++) {
-        g.mine[side] = lin_seat_at<EACH>(g, 2 * g.pair + side);
-        g.next[side] = lin_seat_at<EACH>(g, lin_next_seat(2 * g.pair + side, g.pairs));
-    }
-}
-
-/* Tells all blocks of the cluster; they know after the next barrier. */
-template <class X> LIN_FN void lin_cluster_say(X *place, X x)
-{
-    if (lin_lane() < LIN_CLUSTER)
-        *lin_cluster_at(place, lin_lane()) = x;
-}
-
-template <class P, int EACH> LIN_FN void lin_seat_load(lin_column_part<P, EACH> &x, const P *from)
-{
-    LIN_UNROLL
-    for (int k = 0; k < EACH; k++)
-        x.at[k] = from[32 * k + lin_lane()];
-}
-template <class P, int EACH> LIN_FN void lin_seat_store(const lin_column_part<P, EACH> &x, P *to)
-{
-    LIN_UNROLL
-    for (int k = 0; k < EACH; k++)
-        to[32 * k + lin_lane()] = x.at[k];
-}
-
-/* ---- sweeps ---- */
-
-/* Of a pair that is rotated. */
-LIN_FN void lin_note_power(int power, uint32_t *most)
-{
-    const int kept = power + LIN_POWER_BIAS < 1 ? 1 : power + LIN_POWER_BIAS;
-    *most = (uint32_t)kept > *most ? (uint32_t)kept : *most;
-}
-
-template <int EACH, class P>
-LIN_FN void lin_cluster_round(lin_seats<P> &g, uint32_t *cosine, uint32_t *tangent)
-{
-    const int from = g.turn % 2 * g.apart, to = g.apart - from;
-    lin_column_part<P, EACH> x, y, p, q;
-    lin_seat_load(x, g.mine[0] + from);
-    lin_seat_load(y, g.mine[1] + from);
-    lin_seat_load(p, g.mine[0] + from + 32 * EACH);
-    lin_seat_load(q, g.mine[1] + from + 32 * EACH);
-    const lin_products<P> products = lin_products_of<32>(x, y);
-    lin_rotation<P> r;
-    const auto whole = lin_svd_turns(g.m, products, &r);
-    if (whole > 0) {
-        lin_part_rotate(r, x, y);
-        lin_part_rotate(r, p, q);
-        lin_note_power(lin_exponent(lin_magnitude(products.apq)) - lin_exponent(whole), cosine);
-        lin_note_power(lin_exponent(r.s), tangent);
-    }
-    lin_seat_store(x, g.next[0] + to);
-    lin_seat_store(y, g.next[1] + to);
-    lin_seat_store(p, g.next[0] + to + 32 * EACH);
-    lin_seat_store(q, g.next[1] + to + 32 * EACH);
-    g.turn++;
-    lin_cluster_sync();
-}
-
-/* The largest of the powers that the pairs' warps have told. */
-LIN_FN uint32_t lin_far_most(const uint32_t *far, int pairs)
-{
-    uint32_t most = 0;
-    for (int k = lin_lane(); k < pairs; k += 32)
-        most = far[2 * k] > most ? far[2 * k] : most;
-    return lin_lanes_most(most);
-}
-
-/* Rounds in which every pair meets, until as much is reached; false: they do not come to an end. */
-template <int EACH, class P> LIN_FN bool lin_cluster_sweeps(lin_seats<P> &g, int near)
-{
-    while (g.sweeps++ < LIN_BLOCK_SWEEPS) {
-        uint32_t cosine = 0, tangent = 0;
-        for (int round = 0; round < 2 * g.pairs - 1; round++)
-            lin_cluster_round<EACH>(g, &cosine, &tangent);
-        lin_cluster_say(g.far + 2 * g.pair, cosine);
-        lin_cluster_say(g.far + 2 * g.pair + 1, tangent);
-        lin_cluster_sync();
-        cosine = lin_far_most(g.far, g.pairs);
-        tangent = lin_far_most(g.far + 1, g.pairs);
-        if (cosine == 0 || (int)(cosine + tangent) - 2 * LIN_POWER_BIAS <= near)
-            return true;
-    }
-    return false;
-}
-
-/* ---- before, between and after them ---- */
+/* ---- before rotations, and between them ---- */
 
 /* The largest magnitude of all blocks' columns, or NaN, where each pair's warp has its own. */
 template <class P>
-LIN_FN typename lin_of<P>::real lin_cluster_most(const lin_seats<P> &g, typename lin_of<P>::real own)
+LIN_FN typename lin_of<P>::real lin_cluster_most(const lin_seats<P> &g,
+                                                 typename lin_of<P>::real own)
 {
     lin_cluster_say(g.lengths + g.pair, lin_warp_most(own));
     lin_cluster_sync();
@@ -184,7 +31,7 @@ LIN_FN typename lin_of<P>::real lin_cluster_most(const lin_seats<P> &g, typename
 /* Columns of the operand, which is not scaled yet; seats beyond the last have zeros. */
 template <class T, int EACH, class P>
 LIN_FN typename lin_of<P>::real lin_column_read(const lin_small &p, int64_t item, int column,
-                                               lin_column_part<P, EACH> &x)
+                                                lin_column_part<P, EACH> &x)
 {
     const T *from = lin_item<const T>(p.in[0], item) + column * p.in[0].column;
     typename lin_of<P>::real most = 0;
@@ -239,7 +86,8 @@ LIN_FN bool lin_cluster_begin(const lin_small &p, int64_t item, lin_seats<P> &g,
 
 /* x + v (1 - v^H v) x / 2 for the warp's columns x of v. */
 template <int EACH, class P>
-LIN_FN void lin_cluster_orthogonal(const lin_seats<P> &g, int from, lin_column_part<P, EACH> (&x)[2])
+LIN_FN void lin_cluster_orthogonal(const lin_seats<P> &g, int from,
+                                   lin_column_part<P, EACH> (&x)[2])
 {
     const int seats = 2 * g.pairs;
     lin_column_part<P, EACH> more[2];
@@ -247,12 +95,13 @@ LIN_FN void lin_cluster_orthogonal(const lin_seats<P> &g, int from, lin_column_p
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < EACH; k++)
             more[side].at[k] = lin_make<P>(0, 0);
-    for (int i = 0; i < seats; i++) { /* all warps begin with their own, and so with different ones */
+    for (int i = 0; i < seats;
+         i++) { /* all warps begin with their own, and so with different ones */
         const int seat = (2 * g.pair + i) % seats;
         lin_column_part<P, EACH> y;
         lin_seat_load(y, lin_seat_at<EACH>(g, seat) + from + 32 * EACH);
         LIN_UNROLL
-       for (int side = 0; side < 2; side++) {
+        for (int side = 0; side < 2; side++) {
             P have = lin_make<P>(0, 0);
             LIN_UNROLL
             for (int k = 0; k < EACH; k++)
@@ -268,8 +117,9 @@ LIN_FN void lin_cluster_orthogonal(const lin_seats<P> &g, int from, lin_column_p
     LIN_UNROLL
     for (int side = 0; side < 2; side++)
         LIN_UNROLL
-        for (int k = 0; k < EACH; k++)
-            x[side].at[k] = lin_plus(x[side].at[k], lin_scaled(more[side].at[k], (typename lin_of<P>::real)0.5));
+    for (int k = 0; k < EACH; k++)
+        x[side].at[k] =
+            lin_plus(x[side].at[k], lin_scaled(more[side].at[k], (typename lin_of<P>::real)0.5));
 }
 
 /* a v for the warp's columns x of v. */
@@ -286,7 +136,8 @@ LIN_FN void lin_cluster_product(const lin_seats<P> &g, const P *a, int64_t apart
     for (int part = 0; part < EACH; part++)
         for (int lane = 0; lane < 32 && 32 * part + lane < g.n; lane++) {
             const P *column = a + (32 * part + lane) * apart;
-            const P left = lin_shuffle(x[0].at[part], lane), right = lin_shuffle(x[1].at[part], lane);
+            const P left = lin_shuffle(x[0].at[part], lane),
+                    right = lin_shuffle(x[1].at[part], lane);
             LIN_UNROLL
             for (int k = 0; k < EACH; k++) {
                 const int i = 32 * k + lin_lane();
@@ -372,7 +223,8 @@ LIN_FN void lin_seat_results(const lin_small &p, int64_t item, const P *a, const
 }
 
 template <class T, int EACH, class P>
-LIN_FN void lin_cluster_finish(const lin_small &p, int64_t item, lin_seats<P> &g, int power, char *room)
+LIN_FN void lin_cluster_finish(const lin_small &p, int64_t item, lin_seats<P> &g, int power,
+                               char *room)
 {
     typedef typename lin_of<P>::real R;
     const int from = g.turn % 2 * g.apart, seats = 2 * g.pairs;
@@ -398,7 +250,8 @@ LIN_FN void lin_cluster_finish(const lin_small &p, int64_t item, lin_seats<P> &g
         if (length < 0) /* beyond the last column */
             continue;
         if (lin_lane() == 0)
-            lin_item<LIN_R>(p.out[1], item)[rank * p.out[1].row] = (LIN_R)lin_times_power(length, power);
+            lin_item<LIN_R>(p.out[1], item)[rank * p.out[1].row] =
+                (LIN_R)lin_times_power(length, power);
         if (p.vectors)
             lin_seat_results<T>(p, item, g.mine[side] + from, g.mine[side] + from + 32 * EACH, rank,
                                 rank < good, good < p.n);
@@ -451,7 +304,8 @@ template <class T> LIN_FN int lin_cluster_svd_item(const lin_small &p, int64_t i
     static_assert(LIN_BLOCK_ROWS == 128, "there are up to four parts");
     if (p.m <= 64)
         return lin_cluster_svd_of<2, T>(p, item, room);
-    return p.m <= 96 ? lin_cluster_svd_of<3, T>(p, item, room) : lin_cluster_svd_of<4, T>(p, item, room);
+    return p.m <= 96 ? lin_cluster_svd_of<3, T>(p, item, room)
+                     : lin_cluster_svd_of<4, T>(p, item, room);
 }
 
 #endif

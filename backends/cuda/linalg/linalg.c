@@ -71,8 +71,8 @@ int32_t lin_find(cuda_kernel *k, lin_function f, int32_t dtype)
     snprintf(full, sizeof full, "%s_%s", f.name, suffixes[lin_type_of(dtype)]);
     const int32_t status =
         cuda_function(k->dev, cuda_module_of(f.file, dtype), full, &k->function[f.place]);
-    if (status != NDP_OK || (f.place != LIN_F_BLOCK && f.place != LIN_F_BLOCK_HALF &&
-                             f.place != LIN_F_CLUSTER))
+    if (status != NDP_OK ||
+        (f.place != LIN_F_BLOCK && f.place != LIN_F_BLOCK_HALF && f.place != LIN_F_CLUSTER))
         return status;
     return cuda_fail(cu.cuFuncSetAttribute(k->function[f.place],
                                            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

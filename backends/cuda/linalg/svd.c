@@ -242,9 +242,8 @@ static lin_small operands_of(const lin_job *j, const svd_plan *q, const way_plan
 static int32_t run_shared(lin_job *j, const svd_plan *q, const way_plan *w)
 {
     lin_small p = operands_of(j, q, w);
-    const int32_t status = w->way == LIN_BY_CLUSTER
-                               ? lin_svd_cluster_run(j, q, &p)
-                               : lin_run_shared(j, w->way, &p, w->room);
+    const int32_t status = w->way == LIN_BY_CLUSTER ? lin_svd_cluster_run(j, q, &p)
+                                                    : lin_run_shared(j, w->way, &p, w->room);
     return status == NDP_OK ? lin_report(j, checks(j), q->n, 1) : status;
 }
 

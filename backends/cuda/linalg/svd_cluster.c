@@ -50,11 +50,10 @@ int32_t lin_svd_cluster_run(const lin_job *j, const svd_plan *q, lin_small *p)
     p->info = lin_at(j, j->info);
     p->count = j->count;
     p->nbytes = (int32_t)bytes_of(j, q);
-    return status != NDP_OK
-               ? status
-               : cuda_launch(j->k, j->k->function[LIN_F_CLUSTER], j->stream,
-                             (uint32_t)(j->count * LIN_CLUSTER), 32 * (uint32_t)warps_of(q),
-                             (uint32_t)p->nbytes, p);
+    return status != NDP_OK ? status
+                            : cuda_launch(j->k, j->k->function[LIN_F_CLUSTER], j->stream,
+                                          (uint32_t)(j->count * LIN_CLUSTER),
+                                          32 * (uint32_t)warps_of(q), (uint32_t)p->nbytes, p);
 }
 
 /* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
