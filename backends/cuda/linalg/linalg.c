@@ -252,9 +252,9 @@ int32_t lin_run_block(const lin_job *j, lin_small *p, lin_room room, CUdeviceptr
     p->info = info;
     p->count = j->count;
     p->nbytes = (int32_t)need;
-    return cuda_launch(j->k, half ? half : j->k->function[LIN_F_BLOCK], j->stream,
-                       (uint32_t)j->count, (uint32_t)(room.threads ? room.threads : usual),
-                       (uint32_t)need, p);
+    return cuda_launch_2d(j->k, half ? half : j->k->function[LIN_F_BLOCK], j->stream,
+                          (uint32_t)j->count, (uint32_t)(room.blocks ? room.blocks : 1),
+                          (uint32_t)(room.threads ? room.threads : usual), (uint32_t)need, p);
 }
 
 static int32_t run_warps(const lin_job *j, lin_small *p, lin_room room)

@@ -96,10 +96,11 @@ int32_t lin_report(const lin_job *j, int32_t check, int64_t n, int32_t iteration
 typedef enum { LIN_BY_WARP, LIN_BY_BLOCK, LIN_BY_CLUSTER, LIN_BY_LIBRARY } lin_way;
 /* Of a matrix and what is beside it: elements of the dtype, and bytes. Of warps' kernels: the place
  * of another one than LIN_F_SMALL, and how many matrices a warp has, with this room together, where
- * these are more than one. Of blocks' kernels: how many threads, where not as many as most have. */
+ * these are more than one. Of blocks' kernels: how many threads, where not as many as most have; how many
+ * blocks have a matrix, where more than one. */
 typedef struct {
     int64_t elements, nbytes;
-    int32_t place, together, threads;
+    int32_t place, together, threads, blocks;
 } lin_room;
 /* The least extent from which on q and r of a matrix alone are the library's; see factor.c. */
 enum { LIN_QR_ALONE = 64 };

@@ -12,6 +12,7 @@ enum {
     LIN_SMALL_SHARED = 48 << 10,
     LIN_BLOCK_ROWS = 128, /* extents up to here are a block's, if it has room for them */
     LIN_BLOCK_THREADS = 256,
+    LIN_BLOCK_SIDES = 32,   /* right sides that a block has in registers */
     LIN_SVD_THREADS = 1024, /* of a block whose matrix has singular values */
     LIN_CLUSTER = 8,        /* blocks that have a matrix of up to LIN_BLOCK_ROWS together */
     LIN_CLUSTER_THREADS = 32 * LIN_BLOCK_ROWS / 2 / LIN_CLUSTER /* a warp a pair of columns */
