@@ -303,7 +303,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     k->base.scratch = scratch;
     int32_t status = lin_find_all(k, dtype, (int)(sizeof list / sizeof *list), list);
     if (status == NDP_OK)
-        status = lin_svd_cluster_find(k, dtype);
+        lin_svd_cluster_find(k, dtype);
     if (status == NDP_OK && is_single(dtype))
         return lin_svd_double_find(k, dtype);
     if (status == NDP_OK)

@@ -25,7 +25,7 @@ int32_t lin_svd_put_vectors(const lin_job *j, const svd_plan *p, int place, lin_
 int lin_svd_by_cluster(const lin_job *j, const svd_plan *q);
 void lin_svd_cluster_take(lin_job *j, const svd_plan *q, lin_side *scratch);
 int32_t lin_svd_cluster_run(const lin_job *j, const svd_plan *q, lin_small *p);
-int32_t lin_svd_cluster_find(cuda_kernel *k, int32_t dtype);
+void lin_svd_cluster_find(cuda_kernel *k, int32_t dtype);
 
 /* ---- svd_double.c ---- */
 uint64_t lin_svd_double_scratch(lin_job *j);

@@ -59,9 +59,9 @@ int32_t lin_svd_cluster_run(const lin_job *j, const svd_plan *q, lin_small *p)
 }
 
 /* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
-int32_t lin_svd_cluster_find(cuda_kernel *k, int32_t dtype)
+void lin_svd_cluster_find(cuda_kernel *k, int32_t dtype)
 {
     const lin_function f = {LIN_F_CLUSTER, "cluster", "lin_cluster_svd"};
-    k->function[LIN_F_CLUSTER] = NULL;
-    return k->dev->capability < 90 ? NDP_OK : lin_find(k, f, dtype);
+    if (k->dev->capability < 90 || lin_find(k, f, dtype) != NDP_OK)
+        k->function[LIN_F_CLUSTER] = NULL;
 }
