@@ -349,9 +349,6 @@ static void layouts_and_plans(void)
          "two threads on two streams with one plan, each run with work area and stream");
     SAYS("kept of four: 2, destroyed: 2\n", "plans that are not kept are destroyed");
     SAYS("idle: 0 \n", "each kernel was run");
-    ask(MACHINE(ONE, "NDOCK_FALLBACK=error", "NDOCK_CUDA_FFT_PART=200", "NDOCK_CUDA_FFT_COLUMN=2"),
-        NO_NVML);
-    SAYS(all, "so are they where columns are transformed in parts");
 }
 
 static void without_library(void)

@@ -19,7 +19,6 @@ typedef struct {
     const ndp_fft *params;
     int32_t single;
     int first, alone; /* the first transformed dimension; how many are taken one by one */
-    int64_t part;     /* the most transforms of one of these that are run at once */
     int copied[2];    /* in, out */
     cufft_key main;
     uint64_t at[2], work, total; /* scratch: dense copies, the work area; all of it */
@@ -137,56 +136,25 @@ static const ndp_view *whole(const job *j)
     return j->main.kind == CUFFT_TO_REAL ? &j->call->in[0] : &j->call->out[0];
 }
 
-/* One of the first axes of an array in C order. It has outer * inner transforms, of which a plan's
- * batch has `all` of the more numerous kind, or j->part of them at a time; times: how often it is
- * run, move: elements on each time. */
-typedef struct {
-    cufft_key key;
-    int64_t all, times, move;
-} lone_axis;
-
-/* From the transform numbered `from` on. */
-static void lone_key(const job *j, int axis, int64_t from, lone_axis *a)
+/* The plan of one of the first axes, in an array in C order. It has outer * inner transforms, of
+ * which a plan's batch has the more numerous kind; *times: how often it is run, *move elements on
+ * each time. */
+static void lone_key(const job *j, int axis, cufft_key *key, int64_t *times, int64_t *move)
 {
     const ndp_view *v = whole(j);
     const int d = j->first + axis;
-    cufft_key *key = &a->key;
     int64_t outer = 1, inner = 1;
     for (int i = 0; i < v->ndim; i++)
         *(i < d ? &outer : &inner) *= i == d ? 1 : v->shape[i];
     cuda_cufft_key(j->k->dev, CUFFT_COMPLEX, j->single, key);
-    a->all = outer <= inner ? inner : outer;
     key->rank = 1;
     key->n[0] = key->in.embed[0] = v->shape[d];
     key->in.step = inner;
     key->in.apart = outer <= inner ? 1 : inner * v->shape[d];
-    key->batch = a->all - from < j->part ? a->all - from : j->part;
+    key->batch = outer <= inner ? inner : outer;
     key->out = key->in;
-    a->times = outer <= inner ? outer : inner;
-    a->move = outer <= inner ? inner * v->shape[d] : 1;
-}
-
-/* ---- columns in parts ----
- * Along the first of two axes cuFFT reads and writes long columns more than once. Of an array that the
- * second-level cache does not hold it takes less time to transform the rows, and then the columns in
- * parts that it does hold, so that what comes after a part's first reading comes from there. */
-static _Atomic int64_t part_bytes = 0;      /* of a part; 0: columns are not taken apart */
-static _Atomic int64_t least_column = 4096; /* the elements of the shortest that are */
-
-/* How many columns are transformed at once; 0: rows and columns are, by one plan. */
-static int64_t part_of(const job *j)
-{
-    const ndp_view *out = &j->call->out[0];
-    const int64_t most = atomic_load_explicit(&part_bytes, memory_order_relaxed),
-                  all = ndp_view_size(out) * ndp_dtype_size(out->dtype);
-    if (j->params->n_axes != 2 || j->main.kind == CUFFT_TO_REAL || most <= 0 || all <= 2 * most)
-        return 0;
-    const int64_t n = out->shape[j->first], columns = out->shape[j->first + 1],
-                  parts = (all + most - 1) / most;
-    if (n < atomic_load_explicit(&least_column, memory_order_relaxed) ||
-        n * columns != ndp_view_size(out))
-        return 0;
-    return (columns + parts - 1) / parts;
+    *times = outer <= inner ? outer : inner;
+    *move = outer <= inner ? inner * v->shape[d] : 1;
 }
 
 static uint64_t reserve(job *j, uint64_t nbytes)
@@ -205,11 +173,6 @@ static void begin(job *j, const ndp_kernel *base, ndp_stream *s, const ndp_call 
     j->alone = n_axes > CUFFT_AXES ? n_axes - CUFFT_AXES : 0;
     j->single = in->dtype == NDP_F32 || in->dtype == NDP_C64;
     cuda_cufft_key(j->k->dev, kind_of(call->op), j->single, &j->main);
-    j->part = part_of(j);
-    if (j->part)
-        j->alone = 1;
-    else
-        j->part = INT64_MAX;
     main_key(j);
     for (int i = 0; i < 2; i++) {
         const ndp_view *v = i ? out : in;
@@ -222,16 +185,15 @@ static void begin(job *j, const ndp_kernel *base, ndp_stream *s, const ndp_call 
 /* The most that one of the plans wants. */
 static int32_t find_work(job *j, uint64_t *most)
 {
-    lone_axis a;
+    cufft_key key = j->main;
     uint64_t nbytes;
-    int32_t status = cuda_cufft_work(j->k->dev, &j->main, most);
-    for (int i = 0; i < j->alone; i++)
-        for (int64_t from = 0, all = 1; from < all && status == NDP_OK; from += a.key.batch) {
-            lone_key(j, i, from, &a);
-            all = a.all;
-            status = cuda_cufft_work(j->k->dev, &a.key, &nbytes);
-            *most = status == NDP_OK && nbytes > *most ? nbytes : *most;
-        }
+    int64_t times, move;
+    int32_t status = cuda_cufft_work(j->k->dev, &key, most);
+    for (int i = 0; i < j->alone && status == NDP_OK; i++) {
+        lone_key(j, i, &key, &times, &move);
+        status = cuda_cufft_work(j->k->dev, &key, &nbytes);
+        *most = status == NDP_OK && nbytes > *most ? nbytes : *most;
+    }
     return status;
 }
 
@@ -303,32 +265,17 @@ static int32_t run_main(const job *j, CUdeviceptr in, CUdeviceptr out)
     return cuda_cufft_run(j->k->dev, j->stream, &j->main, &run);
 }
 
-static int32_t run_axis(const job *j, int axis, CUdeviceptr at, int32_t sign)
-{
-    const int64_t size = ndp_dtype_size(whole(j)->dtype);
-    int32_t status = NDP_OK;
-    lone_axis a;
-    for (int64_t from = 0, all = 1; from < all && status == NDP_OK; from += a.key.batch) {
-        lone_key(j, axis, from, &a);
-        all = a.all;
-        const CUdeviceptr first = at + (CUdeviceptr)(from * a.key.in.apart * size);
-        const cufft_run run = {.in = first,
-                               .out = first,
-                               .work = scratch_at(j, j->work),
-                               .sign = sign,
-                               .times = a.times,
-                               .move = a.move * size};
-        status = cuda_cufft_run(j->k->dev, j->stream, &a.key, &run);
-    }
-    return status;
-}
-
 /* The first axes, in place. */
 static int32_t run_alone(const job *j, CUdeviceptr at, int32_t sign)
 {
     int32_t status = NDP_OK;
-    for (int i = j->alone - 1; i >= 0 && status == NDP_OK; i--)
-        status = run_axis(j, i, at, sign);
+    for (int i = j->alone - 1; i >= 0 && status == NDP_OK; i--) {
+        cufft_key key;
+        cufft_run run = {.in = at, .out = at, .work = scratch_at(j, j->work), .sign = sign};
+        lone_key(j, i, &key, &run.times, &run.move);
+        run.move *= ndp_dtype_size(whole(j)->dtype);
+        status = cuda_cufft_run(j->k->dev, j->stream, &key, &run);
+    }
     return status;
 }
 
@@ -444,25 +391,6 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 /* ---- the class ---- */
 
-static void read_setting(ndp_dev *dev)
-{
-    int l2 = 0;
-    if (cu.cuDeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, dev->ordinal) !=
-        CUDA_SUCCESS)
-        l2 = 0;
-    int64_t most = (int64_t)l2 / 5 * 2;
-    cuda_host->param(
-        cuda_host->ctx, "FFT_PART", NDP_PARAM_I64,
-        "most bytes of the columns that are transformed at once where an array is larger "
-        "than the second-level cache; 0: columns are not taken apart",
-        &most);
-    atomic_store(&part_bytes, most);
-    int64_t least = least_column;
-    cuda_host->param(cuda_host->ctx, "FFT_COLUMN", NDP_PARAM_I64,
-                     "least elements of columns that are transformed in parts", &least);
-    atomic_store(&least_column, least);
-}
-
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int32_t in = like->in[0].dtype, single = in == NDP_F32 || in == NDP_C64;
@@ -470,7 +398,6 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         {"fft_move_f64", "fft_move_c128", "fft_pairs_c128", "fft_paired_c128"},
         {"fft_move_f32", "fft_move_c64", "fft_pairs_c64", "fft_paired_c64"}};
     int32_t status = NDP_OK;
-    read_setting(k->dev);
     k->base.run = run;
     k->base.scratch = scratch;
     for (int i = 0; i < FUNCTIONS && status == NDP_OK; i++)
