@@ -12,7 +12,9 @@ cuFFT's, or a peer's, time over ndock's (above 1, ndock is faster). "first" is t
 cuFFT (planning and running, the plan before destroyed), in milliseconds.
 cuFFT destroys the operand of a transform to real numbers ("Out-of-place complex-to-real FFT will always overwrite input buffer", its
 manual): ndock keeps it, and so do PyTorch and CuPy. "kept" is cuFFT after the driver's copy of the operand, the least that this takes
-where the copy is a call of its own."""
+where the copy is a call of its own.
+PyTorch leaves what real numbers have as a transform of two axes transposed in memory (strides (1, n)); "dense" is its result in C order,
+as ndock, cuFFT and CuPy give it."""
 import argparse
 import ctypes
 import itertools
@@ -137,6 +139,8 @@ def contenders(row, device, direct, torch, cupy):
         t = torch.randn(shape, dtype=torch.float32, device="cuda")
         t = t if kind == R2C else torch.fft.fft(t) if kind == C2C else torch.fft.rfft(t)
         turns["torch"] = spelled(torch.fft, kind, shape, axes, t)
+        if not turns["torch"]().is_contiguous():
+            turns["dense"] = lambda: spelled(torch.fft, kind, shape, axes, t)().contiguous()
         first["torch"] = (torch.backends.cuda.cufft_plan_cache.clear, turns["torch"])
     if cupy:
         c = cupy.random.standard_normal(shape, dtype="float32")
