@@ -8,11 +8,13 @@ A figure is the median of the rounds, in microseconds a call, of as many calls a
 device: for short transforms it is what the host takes. The contenders of a row take turns, in single precision; cuFFT has a plan
 made once, whose output is given; the others make their results. The result of a call is let go after the next one is made, so that
 two places in memory take turns; cuFFT writes to two in turn as well, since one place alone may stay in the device's cache. In brackets:
-cuFFT's, or a peer's, time over ndock's (above 1, ndock is faster). "first" is one call with an empty plan cache, of ndock, PyTorch and
-cuFFT (planning and running), in milliseconds.
+cuFFT's, or a peer's, time over ndock's (above 1, ndock is faster). "first" is the median of calls with an empty plan cache, of ndock, PyTorch and
+cuFFT (planning and running, the plan before destroyed), in milliseconds.
 cuFFT destroys the operand of a transform to real numbers ("Out-of-place complex-to-real FFT will always overwrite input buffer", its
 manual): ndock keeps it, and so do PyTorch and CuPy. "kept" is cuFFT after the driver's copy of the operand, the least that this takes
-where the copy is a call of its own."""
+where the copy is a call of its own.
+PyTorch leaves what real numbers have as a transform of two axes transposed in memory (strides (1, n)); "dense" is its result in C order,
+as ndock, cuFFT and CuPy give it."""
 import argparse
 import ctypes
 import itertools
@@ -24,6 +26,7 @@ import ndock as nd
 from gpu_timing import Waiting, library, peer, repeats, timed
 
 R2C, C2R, C2C = 0x2a, 0x2c, 0x29
+FIRSTS = 5  # first calls of which the median is taken
 
 
 def address(x):
@@ -36,6 +39,18 @@ class Direct:
     def __init__(self):
         self.lib = library("libcufft.so.12", "libcufft.so.11")
         self.driver = library("libcuda.so.1")
+        self.latest = None  # the plan of the latest first call
+
+    def forget(self):
+        """Destroys that plan, as a cache of plans that is cleared does: a plan takes longer to make while others are kept."""
+        if self.latest:
+            self.lib.cufftDestroy(self.latest)
+        self.latest = None
+
+    def first(self, kind, lengths, batch, x, results):
+        """A call that has to make its plan."""
+        self.latest = self.plan(kind, lengths, batch)
+        self.turn(self.latest, kind, x, results)()
 
     def plan(self, kind, lengths, batch):
         handle, work = ctypes.c_int(), ctypes.c_size_t()
@@ -119,11 +134,13 @@ def contenders(row, device, direct, torch, cupy):
         turns["cuFFT"] = direct.turn(handle, kind, mine, results)
         if kind == C2R:
             turns["kept"] = direct.kept(handle, x, mine, results)
-        first["cuFFT"] = (lambda: None, lambda: direct.turn(direct.plan(kind, shape[-axes:], batch), kind, mine, results)())
+        first["cuFFT"] = (direct.forget, lambda: direct.first(kind, shape[-axes:], batch, mine, results))
     if torch:
         t = torch.randn(shape, dtype=torch.float32, device="cuda")
         t = t if kind == R2C else torch.fft.fft(t) if kind == C2C else torch.fft.rfft(t)
         turns["torch"] = spelled(torch.fft, kind, shape, axes, t)
+        if not turns["torch"]().is_contiguous():
+            turns["dense"] = lambda: spelled(torch.fft, kind, shape, axes, t)().contiguous()
         first["torch"] = (torch.backends.cuda.cufft_plan_cache.clear, turns["torch"])
     if cupy:
         c = cupy.random.standard_normal(shape, dtype="float32")
@@ -137,8 +154,12 @@ def first_calls(first, wait):
     for name, (forget, fn) in first.items():
         fn()
         wait()
+        times = []
+        for _ in range(FIRSTS):
+            forget()
+            times.append(timed(fn, wait))
         forget()
-        found[name] = timed(fn, wait) * 1e3
+        found[name] = statistics.median(times) * 1e3
     return found
 
 

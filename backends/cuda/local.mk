@@ -21,7 +21,7 @@ cuda_host_sources = \
   %reldir%/linalg/cholesky.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/factor.h %reldir%/linalg/large.h \
   %reldir%/linalg/linalg.c %reldir%/linalg/linalg.h %reldir%/linalg/lu.c %reldir%/linalg/qr.c %reldir%/linalg/small.h %reldir%/linalg/solve.c %reldir%/linalg/solver.c %reldir%/linalg/solver.def %reldir%/linalg/solver.h \
   %reldir%/linalg/solver_run.c %reldir%/linalg/solver_table.h %reldir%/linalg/svd.c \
-  %reldir%/linalg/svd.h %reldir%/linalg/svd_double.c \
+  %reldir%/linalg/svd.h %reldir%/linalg/svd_cluster.c %reldir%/linalg/svd_double.c \
   %reldir%/matmul/blaslt.c %reldir%/matmul/blaslt.def %reldir%/matmul/blaslt.h %reldir%/matmul/matmul.c \
   %reldir%/matmul/matmul.h %reldir%/matmul/plan.c %reldir%/matmul/bytes.c %reldir%/matmul/plan.h \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/flash.c %reldir%/neural/flash_grad.c %reldir%/neural/flash_widths.h %reldir%/neural/flash_split.c %reldir%/neural/flash.h %reldir%/neural/neural.c %reldir%/neural/neural.h %reldir%/neural/tiled.c %reldir%/neural/tiled.h \
@@ -42,7 +42,7 @@ cuda_kernel_sources = \
   %reldir%/elementwise/elementwise.cu \
   %reldir%/fft/fft.cu \
   %reldir%/index/gather.cu %reldir%/index/histogram.cu %reldir%/index/scatter.cu %reldir%/index/search.cu %reldir%/index/select.cu \
-  %reldir%/linalg/block.cu %reldir%/linalg/large.cu %reldir%/linalg/small.cu \
+  %reldir%/linalg/block.cu %reldir%/linalg/cluster.cu %reldir%/linalg/large.cu %reldir%/linalg/small.cu \
   %reldir%/matmul/matmul.cu \
   %reldir%/neural/attention.cu %reldir%/neural/attention_delta.cu %reldir%/neural/batch_norm.cu %reldir%/neural/entropy.cu %reldir%/neural/flash.cu %reldir%/neural/flash_grad.cu %reldir%/neural/group.cu %reldir%/neural/flash_wide.cu %reldir%/neural/flash_wide_grad.cu %reldir%/neural/norm_grad.cu %reldir%/neural/rope.cu %reldir%/neural/tiled.cu \
   %reldir%/norm/norm.cu \
@@ -58,7 +58,7 @@ cuda_kernel_headers = \
   %reldir%/fft/fft.h \
   %reldir%/index/gather.h %reldir%/index/histogram.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h \
   %reldir%/index/status.cuh \
-  %reldir%/linalg/block.cuh %reldir%/linalg/panel.cuh %reldir%/linalg/block_cholesky.cuh %reldir%/linalg/block_lu.cuh %reldir%/linalg/block_qr.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/block_svd.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh %reldir%/linalg/eigh_rows.cuh \
+  %reldir%/linalg/block.cuh %reldir%/linalg/panel.cuh %reldir%/linalg/block_cholesky.cuh %reldir%/linalg/block_lu.cuh %reldir%/linalg/block_qr.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/block_svd.cuh %reldir%/linalg/cluster_seats.cuh %reldir%/linalg/cluster_svd.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh %reldir%/linalg/eigh_rows.cuh \
   %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \
   %reldir%/linalg/rows.cuh %reldir%/linalg/shuffle.cuh %reldir%/linalg/small.h %reldir%/linalg/solve.cuh %reldir%/linalg/solve_columns.cuh %reldir%/linalg/svd.cuh %reldir%/linalg/types.cuh \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \

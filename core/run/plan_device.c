@@ -39,10 +39,15 @@ static bool stream_id(void *ctx, ndp_stream *handle, uint64_t *id)
     return s != NULL;
 }
 
+/* *out stays NULL where the stream has nothing queued: an event would have passed too, but only a moment
+ * later, and the plan, which is destroyed at the next look, would cost the next first call its end. */
 static nd_status record_on(nd_device *d, nd_stream *s, ndp_event **out)
 {
+    int32_t idle = 0;
     if (captures(d, s->handle))
         return ND_ERR_NOT_READY;
+    if (d->stream.query(d->dev, s->handle, &idle) == ND_OK && idle)
+        return ND_OK;
     ND_RETURN_IF(nd__event_take(d, 0, out));
     nd_status status = d->stream.event_record(d->dev, *out, s->handle);
     if (status != ND_OK) {

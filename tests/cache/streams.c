@@ -94,6 +94,9 @@ static void plans_in_flight(void)
     is_int(sim->step(device->dev, s[1]->handle, 100, &ran), ND_OK, "W7 the second is done");
     is_int(in_flight(), 0, "W7 no longer in flight");
     is_int(destroyed, 1, "W7 and destroyed");
+    use(s[0]);
+    is_int(nd_plan_cache_clear(device), ND_OK, "W7 forgotten while no stream has work queued");
+    is_int(destroyed, 2, "W7 is destroyed at once");
     for (int i = 0; i < 2; i++) {
         nd_release(r[i]);
         nd_stream_release(s[i]);

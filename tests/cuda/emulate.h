@@ -11,12 +11,15 @@ struct emulated_place {
 };
 extern struct emulated_place emulated_thread, emulated_block, emulated_threads, emulated_blocks;
 extern char emulated_shared[];
-/* Runs one thread after another; kernel(params) is a kernel. 0, or -1 where threads of one warp do
- * not meet at the same barriers. */
+enum { EMULATED_SHARED = 227 << 10, EMULATED_CLUSTER = 8 };
+/* Runs one thread after another, and `cluster` neighbouring blocks at a time; kernel(params) is a
+ * kernel. 0, or -1 where threads of one warp do not meet at the same barriers. */
 int emulated_launch(void (*kernel)(const void *), const void *params, struct emulated_place blocks,
-                    unsigned threads);
-void emulated_barrier(void);       /* of a warp */
-void emulated_block_barrier(void); /* of all threads that have not ended */
+                    unsigned threads, unsigned cluster = 1);
+extern unsigned emulated_cluster;    /* blocks that run at once */
+void emulated_barrier(void);         /* of a warp */
+void emulated_block_barrier(void);   /* of all threads that have not ended */
+void emulated_cluster_barrier(void); /* of those of all blocks of the cluster */
 /* Room for what a thread shows the others of its warp: two places, used by turns, so that it may go
  * on to the next exchange while others still read. */
 void *emulated_exchange(unsigned thread);
@@ -33,9 +36,22 @@ void emulated_next_exchange(void);
 #define blockIdx emulated_block
 #define blockDim emulated_threads
 #define gridDim emulated_blocks
-#define LIN_SHARED(name) char *const name = emulated_shared
+#define __cluster_dims__(...)
+#define LIN_SHARED(name) char *const name = emulated_shared_of(emulated_block.x)
 #define __syncthreads emulated_block_barrier
 #define __syncwarp emulated_barrier
+#define lin_cluster_sync emulated_cluster_barrier
+
+/* The shared memory of a block, whose cluster's first one has a number that is a multiple of its size. */
+static inline char *emulated_shared_of(unsigned block)
+{
+    return emulated_shared + block % emulated_cluster * EMULATED_SHARED;
+}
+template <class X> static inline X *lin_cluster_at(X *here, int block)
+{
+    return (X *)((char *)here - emulated_shared_of(emulated_block.x) +
+                 emulated_shared_of((unsigned)block));
+}
 
 template <class T> static inline T emulated_shuffle(T x, unsigned lane)
 {

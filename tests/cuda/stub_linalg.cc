@@ -11,6 +11,7 @@
 #include "linalg/block_qr.cuh"
 #include "linalg/block_solve.cuh"
 #include "linalg/block_svd.cuh"
+#include "linalg/cluster_svd.cuh"
 #include "linalg/eigh_rows.cuh"
 #include "linalg/large.h"
 #include "linalg/solve_columns.cuh"
@@ -49,8 +50,10 @@ template <class P, void (*KERNEL)(P)> void run(const void *params)
 struct kernel {
     const char *name;
     void (*run)(const void *);
+    unsigned cluster; /* how many blocks one has */
 };
-#define KERNEL(name, P, dtype) {#name "_" #dtype, run<const P, name##_##dtype>},
+#define KERNEL(name, P, dtype) {#name "_" #dtype, run<const P, name##_##dtype>, 1},
+#define CLUSTER(name, P, dtype) {#name "_" #dtype, run<const P, name##_##dtype>, LIN_CLUSTER},
 #define KERNELS(dtype)                                  \
     KERNEL(lin_cholesky, lin_small, dtype)              \
     KERNEL(lin_lu, lin_small, dtype)                    \
@@ -68,6 +71,7 @@ struct kernel {
     KERNEL(lin_block_solve, lin_small, dtype)           \
     KERNEL(lin_block_triangular, lin_small, dtype)      \
     KERNEL(lin_block_svd, lin_small, dtype)             \
+    CLUSTER(lin_cluster_svd, lin_small, dtype)          \
     KERNEL(lin_block_cholesky_half, lin_small, dtype)   \
     KERNEL(lin_block_lu_half, lin_small, dtype)         \
     KERNEL(lin_block_solve_half, lin_small, dtype)      \
@@ -90,7 +94,8 @@ using namespace f64;
 using namespace c64;
 using namespace c128;
 const kernel kernels[] = {KERNELS(F32) KERNELS(F64) KERNELS(C64) KERNELS(C128)};
-enum { COUNT = sizeof kernels / sizeof *kernels, SHARED = 227 << 10 };
+enum { COUNT = sizeof kernels / sizeof *kernels };
+static_assert((int)LIN_CLUSTER == (int)EMULATED_CLUSTER, "one size");
 } // namespace
 
 /* The number of the kernel of that name, from 0; -1: there is none. */
@@ -105,12 +110,14 @@ extern "C" int stub_linalg_kernel(const char *name)
 extern "C" int stub_linalg_launch(int i, const void *params, unsigned blocks_x, unsigned blocks_y,
                                   unsigned threads, unsigned shared)
 {
-    if (i < 0 || i >= COUNT || shared > SHARED)
+    if (i < 0 || i >= COUNT || shared > EMULATED_SHARED)
         return -1;
-    memset(emulated_shared, 0xff, SHARED); /* NaN, whatever the dtype */
-    const int result = emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads);
-    for (unsigned at = shared; at < SHARED; at++)
-        if (emulated_shared[at] != (char)0xff) /* beyond what was asked for */
+    const unsigned all = kernels[i].cluster * EMULATED_SHARED;
+    memset(emulated_shared, 0xff, all); /* NaN, whatever the dtype */
+    const int result = emulated_launch(kernels[i].run, params, {blocks_x, blocks_y, 1}, threads,
+                                       kernels[i].cluster);
+    for (unsigned at = 0; at < all; at++) /* beyond what was asked for */
+        if (at % EMULATED_SHARED >= shared && emulated_shared[at] != (char)0xff)
             return -1;
     return result;
 }

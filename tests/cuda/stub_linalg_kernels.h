@@ -3,5 +3,6 @@
 #undef NDOCK_CUDA_LINALG_TYPES_CUH
 #include "linalg/types.cuh"
 #include "linalg/block.cu"
+#include "linalg/cluster.cu"
 #include "linalg/large.cu"
 #include "linalg/small.cu"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * cuFFT. A plan is made without a work area of its own: that is scratch of the call, from the core,
  * as in blaslt.c, so it is ordered by the stream and may be captured, and one plan runs on any
- * number of streams at once. The stream and the work area are set in the plan before each run,
- * under its lock. */
+ * number of streams at once. The stream and the work area are set in the plan before a run, where
+ * they are not those of the run before, under its lock. */
 #include "fft/cufft.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,8 @@ typedef struct {
     cufft_key key;
     int handle;
     size_t work;
+    CUstream stream; /* what the handle has, under the lock */
+    CUdeviceptr area;
     pthread_mutex_t lock;
 } plan;
 
@@ -286,12 +288,32 @@ static int execute(const plan *p, void *in, void *out, int32_t sign)
     return (single ? fn.cufftExecC2R : fn.cufftExecZ2D)(p->handle, in, out);
 }
 
+/* A stream that was created may have the handle of one that is gone; a default one is always the same. */
+static int set_stream(plan *p, CUstream stream)
+{
+    const int is_default = stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+    if (is_default && stream == p->stream)
+        return 0;
+    const int r = fn.cufftSetStream(p->handle, stream);
+    p->stream = r == 0 ? stream : NULL;
+    return r;
+}
+
+static int set_area(plan *p, CUdeviceptr area)
+{
+    if (area == p->area)
+        return 0;
+    const int r = fn.cufftSetWorkArea(p->handle, (void *)(uintptr_t)area);
+    p->area = r == 0 ? area : 0;
+    return r;
+}
+
 static int queue(plan *p, CUstream stream, const cufft_run *run)
 {
     pthread_mutex_lock(&p->lock);
-    int r = fn.cufftSetStream(p->handle, stream);
+    int r = set_stream(p, stream);
     if (r == 0)
-        r = fn.cufftSetWorkArea(p->handle, (void *)(uintptr_t)run->work);
+        r = set_area(p, run->work);
     for (int64_t i = 0; i < run->times && r == 0; i++) {
         const uint64_t moved = (uint64_t)(i * run->move);
         r = execute(p, (void *)(uintptr_t)(run->in + moved), (void *)(uintptr_t)(run->out + moved),

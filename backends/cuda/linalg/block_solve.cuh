@@ -90,18 +90,20 @@ LIN_FN void lin_warp_substitute(int n, const lin_triangle<T> &a, lin_sides<T, PA
     }
 }
 
-/* Calls f(sides) for the columns of b, and stores what it makes of them. Row i is read from from[i]
- * and stored to to[i]; NULL: from and to row i. */
+/* Calls f(sides) for the columns of b, of which each block in y has some, and stores what it makes of
+ * them. Row i is read from from[i] and stored to to[i]; NULL: from and to row i. */
 template <int PARTS, class T, class F>
 LIN_FN void lin_block_each_sides(const lin_small &p, const lin_side &in, int64_t item,
                                  const int *from, const int *to, F f)
 {
     constexpr int COUNT = lin_sides<T, PARTS>::count;
+    static_assert(LIN_BLOCK_THREADS / 32 * 16 / 4 == LIN_BLOCK_SIDES, "all warps of a block");
     const lin_side &out = p.out[0];
     const T *b = lin_item<const T>(in, item);
     T *r = lin_item<T>(out, item);
-    const int64_t step = (int64_t)lin_warps() * COUNT;
-    for (int64_t first = (int64_t)lin_warp() * COUNT; first < p.k; first += step) {
+    const int64_t step = (int64_t)gridDim.y * lin_warps() * COUNT,
+                  begin = ((int64_t)blockIdx.y * lin_warps() + lin_warp()) * COUNT;
+    for (int64_t first = begin; first < p.k; first += step) {
         lin_sides<T, PARTS> x;
         LIN_UNROLL
         for (int q = 0; q < PARTS; q++)

@@ -13,10 +13,10 @@ enum {
     LIN_BLOCK_SWEEPS = 120 /* most of them; 128 rows that fall off by 10^-20 take 39 */
 };
 
-/* The sum of x over the lanes that have a pair, the same bits for each of them. */
-template <class T> LIN_FN T lin_pair_sum(T x)
+/* The sum of x over so many lanes that have a pair, the same bits for each of them. */
+template <int LANES, class T> LIN_FN T lin_pair_sum(T x)
 {
-    for (int apart = LIN_PAIR_LANES / 2; apart > 0; apart /= 2)
+    for (int apart = LANES / 2; apart > 0; apart /= 2)
         x = lin_plus(x, lin_shuffle_xor(x, apart));
     return x;
 }
@@ -57,32 +57,41 @@ LIN_FN void lin_part_rotate(const lin_rotation<T> &r, lin_column_part<T, EACH> &
     }
 }
 
-/* Whether columns p and q of a, which its lanes have, are to be rotated; *r: how. All lanes of a warp
- * take part. */
-template <class T, int EACH>
-LIN_FN bool lin_svd_pair(int m, const lin_column_part<T, EACH> &x,
-                         const lin_column_part<T, EACH> &y, lin_rotation<T> *r)
+/* The squares of the lengths of two columns, and what they have in common. */
+template <class T> struct lin_products {
+    LIN_R app, aqq;
+    T apq;
+};
+/* Of columns that LANES lanes have. All lanes of a warp take part. */
+template <int LANES, class T, int EACH>
+LIN_FN lin_products<T> lin_products_of(const lin_column_part<T, EACH> &x,
+                                       const lin_column_part<T, EACH> &y)
 {
-    LIN_R app = 0, aqq = 0;
-    T apq = lin_make<T>(0, 0);
+    lin_products<T> g = {0, 0, lin_make<T>(0, 0)};
     LIN_UNROLL
     for (int k = 0; k < EACH; k++) {
-        app = lin_plus_square(app, x.at[k]);
-        aqq = lin_plus_square(aqq, y.at[k]);
-        apq = lin_plus(apq, lin_conj(x.at[k]), y.at[k]);
+        g.app = lin_plus_square(g.app, x.at[k]);
+        g.aqq = lin_plus_square(g.aqq, y.at[k]);
+        g.apq = lin_plus(g.apq, lin_conj(x.at[k]), y.at[k]);
     }
-    app = lin_pair_sum(app);
-    aqq = lin_pair_sum(aqq);
-    apq = lin_pair_sum(apq);
-    const LIN_R size = lin_magnitude(apq), shorter = app < aqq ? app : aqq;
+    g.app = lin_pair_sum<LANES>(g.app);
+    g.aqq = lin_pair_sum<LANES>(g.aqq);
+    g.apq = lin_pair_sum<LANES>(g.apq);
+    return g;
+}
+
+/* The product of the columns' lengths where they are to be rotated, *r: how; else 0. */
+template <class T> LIN_FN LIN_R lin_svd_turns(int m, const lin_products<T> &g, lin_rotation<T> *r)
+{
+    const LIN_R size = lin_magnitude(g.apq), shorter = g.app < g.aqq ? g.app : g.aqq;
     /* A quarter of what dgesvj takes for rows that are no fewer: u is as far from orthogonal as
      * the columns are left, and within twice of what bidiagonal forms leave. */
-    const LIN_R units = lin_root((LIN_R)m) / 4;
-    const LIN_R least = (units > 2 ? units : 2) * lin_limits<LIN_R>::eps * lin_root(app * aqq);
+    const LIN_R units = lin_root((LIN_R)m) / 4, whole = lin_root(g.app * g.aqq);
+    const LIN_R least = (units > 2 ? units : 2) * lin_limits<LIN_R>::eps * whole;
     if (!(size > least && shorter > lin_short<LIN_R>() * lin_short<LIN_R>()))
-        return false;
-    lin_rotation_of(app, aqq, apq, size, lin_wide_tangent(aqq - app, size), r);
-    return true;
+        return 0;
+    lin_rotation_of(g.app, g.aqq, g.apq, size, lin_wide_tangent(g.aqq - g.app, size), r);
+    return whole;
 }
 
 /* Two columns of v. */
@@ -113,7 +122,7 @@ LIN_FN void lin_block_svd_round(int m, int n, int round, T *a, int pitch, T *v, 
         lin_part_load(x, have, a + p * pitch);
         lin_part_load(y, have, a + q * pitch);
         lin_rotation<T> r;
-        if (lin_svd_pair(m, x, y, &r)) {
+        if (lin_svd_turns(m, lin_products_of<LIN_PAIR_LANES>(x, y), &r) > 0) {
             lin_part_rotate(r, x, y);
             lin_part_store(x, m, a + p * pitch);
             lin_part_store(y, m, a + q * pitch);

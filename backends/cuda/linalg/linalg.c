@@ -71,7 +71,8 @@ int32_t lin_find(cuda_kernel *k, lin_function f, int32_t dtype)
     snprintf(full, sizeof full, "%s_%s", f.name, suffixes[lin_type_of(dtype)]);
     const int32_t status =
         cuda_function(k->dev, cuda_module_of(f.file, dtype), full, &k->function[f.place]);
-    if (status != NDP_OK || (f.place != LIN_F_BLOCK && f.place != LIN_F_BLOCK_HALF))
+    if (status != NDP_OK ||
+        (f.place != LIN_F_BLOCK && f.place != LIN_F_BLOCK_HALF && f.place != LIN_F_CLUSTER))
         return status;
     return cuda_fail(cu.cuFuncSetAttribute(k->function[f.place],
                                            CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -251,9 +252,9 @@ int32_t lin_run_block(const lin_job *j, lin_small *p, lin_room room, CUdeviceptr
     p->info = info;
     p->count = j->count;
     p->nbytes = (int32_t)need;
-    return cuda_launch(j->k, half ? half : j->k->function[LIN_F_BLOCK], j->stream,
-                       (uint32_t)j->count, (uint32_t)(room.threads ? room.threads : usual),
-                       (uint32_t)need, p);
+    return cuda_launch_2d(j->k, half ? half : j->k->function[LIN_F_BLOCK], j->stream,
+                          (uint32_t)j->count, (uint32_t)(room.blocks ? room.blocks : 1),
+                          (uint32_t)(room.threads ? room.threads : usual), (uint32_t)need, p);
 }
 
 static int32_t run_warps(const lin_job *j, lin_small *p, lin_room room)

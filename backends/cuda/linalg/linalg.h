@@ -23,6 +23,7 @@ enum {
     LIN_F_OTHER3,
     LIN_F_BLOCK,
     LIN_F_BLOCK_HALF, /* the same for up to half as many rows and columns, if there is one */
+    LIN_F_CLUSTER,    /* of a cluster of blocks, where the device has such */
     LIN_F_LAST
 };
 
@@ -92,13 +93,14 @@ void lin_solver_work(const lin_job *j, const solver_job *s, uint64_t *most);
 int32_t lin_report(const lin_job *j, int32_t check, int64_t n, int32_t iteration);
 
 /* ---- matrices in shared memory ---- */
-typedef enum { LIN_BY_WARP, LIN_BY_BLOCK, LIN_BY_LIBRARY } lin_way;
+typedef enum { LIN_BY_WARP, LIN_BY_BLOCK, LIN_BY_CLUSTER, LIN_BY_LIBRARY } lin_way;
 /* Of a matrix and what is beside it: elements of the dtype, and bytes. Of warps' kernels: the place
  * of another one than LIN_F_SMALL, and how many matrices a warp has, with this room together, where
- * these are more than one. Of blocks' kernels: how many threads, where not as many as most have. */
+ * these are more than one. Of blocks' kernels: how many threads, where not as many as most have; how many
+ * blocks have a matrix, where more than one. */
 typedef struct {
     int64_t elements, nbytes;
-    int32_t place, together, threads;
+    int32_t place, together, threads, blocks;
 } lin_room;
 /* The least extent from which on q and r of a matrix alone are the library's; see factor.c. */
 enum { LIN_QR_ALONE = 64 };

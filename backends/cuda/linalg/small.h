@@ -12,7 +12,10 @@ enum {
     LIN_SMALL_SHARED = 48 << 10,
     LIN_BLOCK_ROWS = 128, /* extents up to here are a block's, if it has room for them */
     LIN_BLOCK_THREADS = 256,
-    LIN_SVD_THREADS = 1024 /* of a block whose matrix has singular values */
+    LIN_BLOCK_SIDES = 32,   /* right sides that a block has in registers */
+    LIN_SVD_THREADS = 1024, /* of a block whose matrix has singular values */
+    LIN_CLUSTER = 8,        /* blocks that have a matrix of up to LIN_BLOCK_ROWS together */
+    LIN_CLUSTER_THREADS = 32 * LIN_BLOCK_ROWS / 2 / LIN_CLUSTER /* a warp a pair of columns */
 };
 /* Blocks of matrices of up to half of LIN_BLOCK_ROWS that a multiprocessor is to have at once, by the
  * bytes of their elements: as many as registers are there for. */
@@ -45,7 +48,9 @@ enum { LIN_NOT_CONVERGED = -1, LIN_HAS_NAN = -2 };
  *               eigh16 are for as many rows, 32 / 8 or 32 / 16 matrices a warp
  *   svd         in a (m, n), m >= n, conjugated where conj is 1; out u (m, k), s, v (n, n); of u
  *               and v, the one numbered conj_out is conjugated when it is written. in[1]: room for
- *               v, column by column, where a block's shared memory has none, else at 0 */
+ *               v, column by column, where a block's shared memory has none, else at 0. Of a
+ *               cluster: in[1] and in[2] are room for a and u in double precision; a's of dtypes
+ *               that are not is at 0 */
 typedef struct {
     lin_side in[3], out[3];
     uint64_t info;

@@ -116,6 +116,45 @@ static lin_room room_of(const lin_job *j)
                       .place = LIN_F_SMALL};
 }
 
+/* The first byte of a view's elements, and how many there are to the last. */
+static CUdeviceptr bytes_of(const ndp_view *v, uint64_t *nbytes)
+{
+    const int64_t size = ndp_dtype_size(v->dtype);
+    int64_t below = 0, above = 0;
+    for (int d = 0; d < v->ndim; d++) {
+        const int64_t apart = (v->shape[d] - 1) * v->stride[d];
+        *(apart < 0 ? &below : &above) += apart;
+    }
+    *nbytes = (uint64_t)((above - below + 1) * size);
+    return cuda_ptr(v) + (CUdeviceptr)(below * size);
+}
+
+static int is_in_place(const ndp_view *in, const ndp_view *out)
+{
+    uint64_t read, written;
+    const CUdeviceptr from = bytes_of(in, &read), to = bytes_of(out, &written);
+    return from < to + written && to < from + read;
+}
+
+/* Blocks of a matrix with so many right sides: while multiprocessors have no work, each has a part of
+ * these, for which it decomposes the matrix as the others do. Not where the result comes into the
+ * matrix's place, which some may not have read yet. */
+static int32_t blocks_of(const lin_job *j, int64_t k)
+{
+    const int64_t most = j->k->dev->sm_count / j->count,
+                  wanted = (k + LIN_BLOCK_SIDES - 1) / LIN_BLOCK_SIDES;
+    if (most < 2 || is_in_place(&j->call->in[0], &j->call->out[0]))
+        return 1;
+    return (int32_t)(wanted < most ? wanted : most);
+}
+
+static int32_t run_shared(lin_job *j, lin_way way, lin_small *p)
+{
+    lin_room room = room_of(j);
+    room.blocks = blocks_of(j, p->k);
+    return lin_run_shared(j, way, p, room);
+}
+
 static int32_t shared_solve(lin_job *j, lin_way way)
 {
     const ndp_call *call = j->call;
@@ -129,7 +168,7 @@ static int32_t shared_solve(lin_job *j, lin_way way)
                    .packed = call->op == NDP_OP_lu_solve};
     if (p.packed)
         p.in[2] = lin_side_of(&call->in[2]);
-    int32_t status = lin_run_shared(j, way, &p, room_of(j));
+    int32_t status = run_shared(j, way, &p);
     return status == NDP_OK ? lin_report(j, params_of(j)->check, n, 0) : status;
 }
 
@@ -160,7 +199,7 @@ static int32_t shared_triangular(lin_job *j, lin_way way)
                    .k = k,
                    .unit = s->unit_diagonal != 0};
     p.in[0] = operated(j, &p.conj, &p.upper);
-    int32_t status = lin_run_shared(j, way, &p, room_of(j));
+    int32_t status = run_shared(j, way, &p);
     return status == NDP_OK ? lin_report(j, s->check, n, 0) : status;
 }
 
@@ -251,17 +290,9 @@ static int32_t run_triangular(lin_job *j)
 
 /* ---- the class ---- */
 
-/* The least matrix that alone, with as many right sides as it has rows, as of an inverse, is the
- * library's: a block leaves most multiprocessors without work. On an H100, f64, one block took .30 ms for
- * the inverse of 96 rows where CuPy, which calls the library, took .24, and .125 for 64 where CuPy took .16. */
-enum { ALONE = 65 };
-
 static lin_way way_of(const lin_job *j)
 {
     const ndp_view *a = &j->call->in[0];
-    if (j->count == 1 && j->call->op == NDP_OP_solve && a->shape[1] >= ALONE &&
-        sides_of(j->call)->shape[2] >= a->shape[1])
-        return LIN_BY_LIBRARY;
     return lin_way_of(j, a->shape[1], a->shape[2], room_of(j));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Larger
- * ones in single precision are svd_double.c's. In double precision a block's shared memory has those
- * of up to LIN_BLOCK_ROWS rows that fit (block_svd.cuh), but for single ones whose polar factor takes
- * less time; others are decomposed by that factor (gesvdp), which is fastest but moves the values of
+ * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Few of up to
+ * LIN_BLOCK_ROWS rows are clusters' of blocks (svd_cluster.c). Others in single precision are
+ * svd_double.c's. In double precision a block's shared memory has those of up to LIN_BLOCK_ROWS rows
+ * that fit (block_svd.cuh), but for single ones whose polar factor takes less time; others are decomposed by that factor (gesvdp), which is fastest but moves the values of
  * some that are nearly singular, and says so; these, and smaller ones, by their bidiagonal form
  * (gesvd). Rotations (gesvdj) leave vectors of 128 rows orthogonal to 109 and 149 units, where
  * LAPACK has 8. */
@@ -190,37 +190,41 @@ static int64_t far_apart(const svd_plan *q)
     return (q->n + 15) / 16 * 16;
 }
 
-/* Which way; of matrices in shared memory what each takes of that, and the place of v, if that is
- * in scratch memory. */
+/* Which way; of matrices in shared memory what each takes of that, and what of scratch memory. */
 typedef struct {
     lin_way way;
     lin_room room;
-    int32_t outside;
-    uint64_t v;
+    lin_side scratch[2];
 } way_plan;
 
-/* Takes what of scratch memory a block wants. */
+/* Takes what of scratch memory a block or a cluster wants. */
 static way_plan way_of(lin_job *j, const svd_plan *q)
 {
     way_plan w = {.room = block_room(j, q, v_of(q))};
+    int outside = 0;
     w.way = lin_way_of(j, q->m, q->n, w.room);
     if (w.way == LIN_BY_WARP)
         w.room = warp_room(j, q);
-    else if (is_single(j->call->in[0].dtype) || (j->count == 1 && q->u && is_polar(q)))
+    else if (lin_svd_by_cluster(j, q)) {
+        w.way = LIN_BY_CLUSTER;
+        lin_svd_cluster_take(j, q, w.scratch);
+    } else if (is_single(j->call->in[0].dtype) || (j->count == 1 && q->u && is_polar(q)))
         w.way = LIN_BY_LIBRARY;
     else if (w.way == LIN_BY_LIBRARY && q->u) {
         w.room = block_room(j, q, 0);
         w.way = lin_way_of(j, q->m, q->n, w.room);
-        w.outside = w.way == LIN_BY_BLOCK;
+        outside = w.way == LIN_BY_BLOCK;
     }
-    if (w.outside)
-        w.v = lin_take(j, j->count * q->n * far_apart(q) * j->size);
+    if (outside) {
+        const uint64_t v = lin_take(j, j->count * q->n * far_apart(q) * j->size);
+        w.scratch[0] = (lin_side){lin_at(j, v), q->n * far_apart(q), 1, far_apart(q)};
+    }
     return w;
 }
 
-static int32_t run_shared(lin_job *j, const svd_plan *q, const way_plan *w)
+static lin_small operands_of(const lin_job *j, const svd_plan *q, const way_plan *w)
 {
-    lin_small p = {.in = {lin_svd_operand(j, q)},
+    lin_small p = {.in = {lin_svd_operand(j, q), w->scratch[0], w->scratch[1]},
                    .m = (int32_t)q->m,
                    .n = (int32_t)q->n,
                    .k = q->k,
@@ -232,9 +236,14 @@ static int32_t run_shared(lin_job *j, const svd_plan *q, const way_plan *w)
         p.out[0] = left_of(q);
         p.out[2] = right_of(q);
     }
-    if (w->outside)
-        p.in[1] = (lin_side){lin_at(j, w->v), q->n * far_apart(q), 1, far_apart(q)};
-    const int32_t status = lin_run_shared(j, w->way, &p, w->room);
+    return p;
+}
+
+static int32_t run_shared(lin_job *j, const svd_plan *q, const way_plan *w)
+{
+    lin_small p = operands_of(j, q, w);
+    const int32_t status = w->way == LIN_BY_CLUSTER ? lin_svd_cluster_run(j, q, &p)
+                                                    : lin_run_shared(j, w->way, &p, w->room);
     return status == NDP_OK ? lin_report(j, checks(j), q->n, 1) : status;
 }
 
@@ -293,6 +302,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     k->base.run = run;
     k->base.scratch = scratch;
     int32_t status = lin_find_all(k, dtype, (int)(sizeof list / sizeof *list), list);
+    if (status == NDP_OK)
+        lin_svd_cluster_find(k, dtype);
     if (status == NDP_OK && is_single(dtype))
         return lin_svd_double_find(k, dtype);
     if (status == NDP_OK)
