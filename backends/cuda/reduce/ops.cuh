@@ -232,6 +232,16 @@ template <class T> struct var_single {
         }
         s.n += N;
     }
+    /* Lanes of a warp measure from the same element, the first lane's, so that joining them divides
+     * nothing. */
+    LINE_FN state level(state s, int width)
+    {
+        const double first = __shfl_sync(0xffffffffu, s.first, 0, width), d = s.first - first;
+        s.squares = __fma_rn(d, __fma_rn(s.n, d, 2 * s.sum), s.squares);
+        s.sum = __fma_rn(s.n, d, s.sum);
+        s.first = first;
+        return s;
+    }
     LINE_FN state settle(state s)
     {
         if (s.sum == 0 && s.squares >= 0) /* as every state that was merged: no need to divide */
@@ -242,6 +252,8 @@ template <class T> struct var_single {
     /* Chan, Golub and LeVeque, Am. Stat. 37 (1983). */
     LINE_FN state merge(state a, state b)
     {
+        if (a.first == b.first)
+            return {a.n + b.n, a.first, a.sum + b.sum, a.squares + b.squares};
         if (b.n == 0)
             return a;
         if (a.n == 0)
@@ -296,6 +308,7 @@ struct var_double {
         double error = sum / N;
         s = merge(s, {(double)N, mean, error, squares - sum * error, 0.0});
     }
+    LINE_FN state level(state s, int) { return s; }
     LINE_FN double squares(state s)
     {
         return s.squares + s.squares_error;
@@ -311,6 +324,8 @@ template <class R> LINE_FN void reduce_store_var(const reduce_params &p, R *to, 
 template <class A> struct reduce_var {
     typedef typename A::element element;
     typedef typename A::state state;
+    typedef void levels;
+    LINE_FN state level(state s, int width) { return A::level(s, width); }
     LINE_FN state zero() { return A::zero(); }
     template <int N, int V>
     LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
