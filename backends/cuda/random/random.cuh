@@ -5,6 +5,7 @@
 #define NDOCK_CUDA_RANDOM_CUH
 #include "copy/convert.cuh"
 #include "math/random.cuh"
+#include "random/logarithm.cuh"
 #include "random/random.h"
 
 #define RANDOM_FN static __device__ __forceinline__
@@ -79,30 +80,35 @@ RANDOM_FN double random_plain(const random_params &p, uint64_t w)
 
 /* ---- normal, f32 ----
  * The CPU's sequence of basic operations in f64, rounded to f32 once, decides every bit. What runs
- * first is quicker, with fused multiplications, shorter polynomials (interpolated at Chebyshev
- * nodes) and one step for a division and a root. Over all words its error was at most 3.7e-13
- * (H200), of a bound of 9.1e-13 (2^-40): its rounding to f32 is the same unless a tie between two
- * floats is that near, and then (once in 32,000) the sequence itself is run. */
+ * first is quicker, with fused multiplications, a logarithm by intervals and shorter polynomials
+ * (interpolated at Chebyshev nodes). Over all words its error is at most 4.2e-13 (tests/cuda/normal_near.c
+ * computes it), of a bound of 4.5e-13 (2^-41): its rounding to f32 is the same unless a tie between
+ * two floats is that near, and then (once in 64,000) the sequence itself is run. */
 
 /* Constants that do not fit into instructions. From constant memory they stay in the uniform
  * registers of a loop; as literals they would be made anew for every use, a fifth of all that runs.
  */
 struct random_constants {
-    double log[5], period, sine[5], cosine[5], turn, less_radius, less_power, less_turn;
+    double log[4], period, sine[5], cosine[5], turn, less_radius, less_power, less_turn;
 };
+/* sine and cosine are of units of 2^-32 turns. */
 static __constant__ random_constants random_table[1] = {
-    {{0.3333333333370585596 * 0x1p-4, 0.199999993738478238 * 0x1p-8,
-      0.1428588231051058706 * 0x1p-12, 0.1109538185769624474 * 0x1p-16,
-      0.09687485568885974326 * 0x1p-20},
+    {{0.24999999999740571, 0.08333332895670763, 0.031250238152210286, 0.012582031681843665},
      -2 * 0.69314718055994530942 * 0x1p-20,
-     {-0.1666666666666388454, 0.008333333331078322941, -0.0001984126691611063295,
-      2.755599066472897236e-6, -2.480561171212247462e-8},
-     {-0.4999999999996387328, 0.04166666663738438726, -0.001388888509026289525,
-      0.0000247998618463614513, -2.723710857624508525e-7},
+     {-5.218056424437415e-28, 5.583657737327933e-47, -2.8451780485647007e-66, 8.45660600360826e-86,
+      -1.629185173050223e-105},
+     {-1.0700646533225851e-18, 1.908397269146092e-37, -1.3614052701965631e-56,
+      5.2024668837630845e-76, -1.2228173184152757e-95},
      6.283185307179586476925 * 0x1p-32,
      0x1p52 - 1,
      0x1p52 + 1047 * 0x1p20,
      0x1p52 + 0x1p29}};
+
+/* What the loops of normal deviates read besides their parameters. */
+struct random_tables {
+    const random_constants &constant;
+    const random_interval *intervals; /* in shared memory */
+};
 
 /* An integer as a double, less what and 2^52: the conversion would be four times as slow. */
 RANDOM_FN double random_whole(uint32_t i, double less)
@@ -111,53 +117,53 @@ RANDOM_FN double random_whole(uint32_t i, double less)
 }
 
 /* sqrt(-2 log((w >> 8) + 1) * 2^-24), not for the largest w. x = m * 2^e, m from about sqrt(1/2) to
- * sqrt(2), s = -4 (m-1)/(m+1). */
-RANDOM_FN double random_radius_near(const random_constants &c, uint32_t w)
+ * sqrt(2). */
+RANDOM_FN double random_radius_near(const random_tables &from, uint32_t w)
 {
+    const random_constants &c = from.constant;
     double k = random_whole(w >> 8, c.less_radius), y, g, z;
     int32_t high = __double2hiint(k), power = (high + 0x00095f62) & 0x7ff00000;
-    double m = __hiloint2double(high - power + 0x3ff00000, __double2loint(k)), d = m + 1;
+    high = high - power + 0x3ff00000;
+    const random_interval i = from.intervals[(high >> 14 & 0x7f) - RANDOM_FIRST_INTERVAL];
+    double m = __hiloint2double(high, __double2loint(k));
     double e = random_whole((uint32_t)power, c.less_power);
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(d));
-    z = fma(-d, y, 1.0);
-    y = fma(y, fma(z, z, z), y); /* the error of y cubed */
-    double s = fma(m, -4.0, 4.0) * y, t = s * s, p = c.log[4];
+    double f = fma(m, i.factor, 2.0), p = c.log[3];
 #pragma unroll
-    for (int i = 3; i >= 0; i--)
-        p = fma(p, t, c.log[i]);
-    double a = fma(e, c.period, fma(s * t, p, s));
+    for (int n = 2; n >= 0; n--)
+        p = fma(p, f, c.log[n]);
+    double a = fma(f * f, p, f) + fma(e, c.period, i.log);
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a));
     g = a * y;
     z = fma(-g, y, 1.0);
     return fma(g * z, fma(z, 0.375, 0.5), g);
 }
 
-/* Cosine and sine of x from -pi/4 to pi/4. */
-RANDOM_FN void random_turn_near(const random_constants &k, double x, double *cosine, double *sine)
+/* Cosine and sine of u from -2^29 to 2^29 units of 2^-32 turns. */
+RANDOM_FN void random_turn_near(const random_constants &k, double u, double *cosine, double *sine)
 {
-    double t = x * x, s = k.sine[4], c = k.cosine[4];
+    double t = u * u, s = k.sine[4], c = k.cosine[4];
 #pragma unroll
     for (int i = 3; i >= 0; i--) {
         s = fma(s, t, k.sine[i]);
         c = fma(c, t, k.cosine[i]);
     }
-    *sine = fma(x * t, s, x);
+    *sine = u * fma(t, s, k.turn);
     *cosine = fma(t, c, 1.0);
 }
 
-/* Within 2^13 units in the 53rd bit of a tie between two floats. */
+/* Within 2^12 units in the 53rd bit of a tie between two floats. */
 RANDOM_FN bool random_doubtful(double x)
 {
-    return (uint32_t)__double2loint(x) * 8 - (0x80000000u - 0x10000u) < 0x20000u;
+    return (uint32_t)__double2loint(x) * 8 - (0x80000000u - 0x8000u) < 0x10000u;
 }
 
 /* Whether the pair is sure to be as the sequence has it. */
-RANDOM_FN bool random_normal_near(const random_constants &k, uint32_t w1, uint32_t w2, float z[2])
+RANDOM_FN bool random_normal_near(const random_tables &k, uint32_t w1, uint32_t w2, float z[2])
 {
     /* w2 is quarter/4 + t turns, |t| <= 1/8, in units of 2^-32 that its low 8 bits do not count. */
     uint32_t from = w2 + 0x20000000u;
     double c, s, r = random_radius_near(k, w1);
-    random_turn_near(k, random_whole(from & 0x3fffff00u, k.less_turn) * k.turn, &c, &s);
+    random_turn_near(k.constant, random_whole(from & 0x3fffff00u, k.constant.less_turn), &c, &s);
     c *= r;
     s *= r;
     bool swap = from & 0x40000000u;
@@ -180,11 +186,18 @@ RANDOM_FN uint64_t random_integer(const random_params &p, uint64_t w)
 }
 
 /* ---- a block's values, before they are stored: whether they are sure. Where not, RANDOM_EXACT
- * instead of RANDOM_NORMAL gives them. ---- */
-enum { RANDOM_UNIFORM, RANDOM_PLAIN, RANDOM_NORMAL, RANDOM_EXACT, RANDOM_INTEGERS };
+ * instead of RANDOM_NORMAL gives them; RANDOM_STANDARD: normal ones of deviation 1. ---- */
+enum {
+    RANDOM_UNIFORM,
+    RANDOM_PLAIN,
+    RANDOM_NORMAL,
+    RANDOM_STANDARD,
+    RANDOM_EXACT,
+    RANDOM_INTEGERS
+};
 
-RANDOM_FN bool random_normals(const random_params &p, const random_constants &k,
-                              const random_block &x, bool exact, float v[4])
+RANDOM_FN bool random_normals(const random_params &p, const random_tables &k, const random_block &x,
+                              bool exact, bool standard, float v[4])
 {
     bool sure = true;
 #pragma unroll
@@ -193,18 +206,18 @@ RANDOM_FN bool random_normals(const random_params &p, const random_constants &k,
             cuda_random_normal_f32(x.w[i], x.w[i + 1], &v[i], &v[i + 1]);
         else
             sure &= random_normal_near(k, x.w[i], x.w[i + 1], &v[i]);
-        v[i] = p.a_f32 + p.range_f32 * v[i];
-        v[i + 1] = p.a_f32 + p.range_f32 * v[i + 1];
+        v[i] = p.a_f32 + (standard ? v[i] : p.range_f32 * v[i]);
+        v[i + 1] = p.a_f32 + (standard ? v[i + 1] : p.range_f32 * v[i + 1]);
     }
     return sure;
 }
 
 template <int KIND>
-RANDOM_FN bool random_values(const random_params &p, const random_constants &k,
-                             const random_block &x, float v[4])
+RANDOM_FN bool random_values(const random_params &p, const random_tables &k, const random_block &x,
+                             float v[4])
 {
-    if constexpr (KIND == RANDOM_NORMAL || KIND == RANDOM_EXACT)
-        return random_normals(p, k, x, KIND == RANDOM_EXACT, v);
+    if constexpr (KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD || KIND == RANDOM_EXACT)
+        return random_normals(p, k, x, KIND == RANDOM_EXACT, KIND == RANDOM_STANDARD, v);
     else
 #pragma unroll
         for (int i = 0; i < 4; i++)
@@ -212,11 +225,11 @@ RANDOM_FN bool random_values(const random_params &p, const random_constants &k,
     return true;
 }
 template <int KIND>
-RANDOM_FN bool random_values(const random_params &p, const random_constants &,
-                             const random_block &x, double v[2])
+RANDOM_FN bool random_values(const random_params &p, const random_tables &, const random_block &x,
+                             double v[2])
 {
     uint64_t w[2] = {random_word64(x, 0), random_word64(x, 1)};
-    if constexpr (KIND == RANDOM_NORMAL) {
+    if constexpr (KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD) {
         double z[2];
         cuda_random_normal_f64(w[0], w[1], &z[0], &z[1]);
         v[0] = p.a + p.range * z[0];
@@ -229,8 +242,8 @@ RANDOM_FN bool random_values(const random_params &p, const random_constants &,
     return true;
 }
 template <int KIND>
-RANDOM_FN bool random_values(const random_params &p, const random_constants &,
-                             const random_block &x, uint32_t v[4])
+RANDOM_FN bool random_values(const random_params &p, const random_tables &, const random_block &x,
+                             uint32_t v[4])
 {
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -238,8 +251,8 @@ RANDOM_FN bool random_values(const random_params &p, const random_constants &,
     return true;
 }
 template <int KIND>
-RANDOM_FN bool random_values(const random_params &p, const random_constants &,
-                             const random_block &x, uint64_t v[2])
+RANDOM_FN bool random_values(const random_params &p, const random_tables &, const random_block &x,
+                             uint64_t v[2])
 {
 #pragma unroll
     for (int i = 0; i < 2; i++)
