@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Conformance: sums of many ones. A kernel that adds in the narrow dtype stops where one more is
- * lost in rounding: at 2048 in f16, at 256 in bf16. The results are exact in their dtypes. */
+ * lost in rounding: at 2048 in f16, at 256 in bf16. The results are exact in their dtypes. Variances
+ * of many numbers whose first one, or one of every row, lies far from all others. */
 #include "tests/conform/grid.h"
 
 typedef struct {
@@ -41,6 +42,53 @@ static void one_row(const row *r)
     nd_release(column);
 }
 
+enum { FAR = 4096, FAR_ROWS = 4, FAR_ROW = 1 << 18 };
+
+/* The variance of n numbers, each 1 or -1, as many of these as of those but for the first of each of
+ * so many rows, which is FAR in place of 1. */
+static long double far_variance(int64_t n, int64_t far)
+{
+    const long double sum = (long double)far * (FAR - 1);
+    const long double squares = (long double)(n - far) + (long double)far * FAR * FAR;
+    return (squares - sum * sum / (long double)n) / (long double)n;
+}
+
+static void is_near(nd_status status, nd_array *var, int64_t results, long double want)
+{
+    float *got = good(status, "var") ? (float *)fetch(var) : NULL;
+    for (int64_t i = 0; got && i < results; i++)
+        if (!(fabsl((long double)got[i] - want) <= want * 0x1p-23L)) {
+            fail_case("variance %lld is %.9g, not %.9Lg", (long long)i, (double)got[i], want);
+            break;
+        }
+    free(got);
+    nd_release(var);
+}
+
+static void far_elements(void)
+{
+    const nd_reduce_opts rows_of = {
+        .size = sizeof rows_of, .naxes = 1, .axes = (const int32_t[]){1}};
+    const nd_layout layout = {.size = sizeof layout,
+                              .dtype = ND_F32,
+                              .ndim = 2,
+                              .shape = (const int64_t[]){FAR_ROWS, FAR_ROW}};
+    const int64_t n = FAR_ROWS * FAR_ROW;
+    nd_array *a = NULL, *out = NULL;
+    float *x = malloc((size_t)n * sizeof *x);
+    for (int64_t i = 0; x && i < n; i++)
+        x[i] = i % FAR_ROW == 0 ? FAR : i % 2 ? -1 : 1;
+    if (x && good(nd_from_host(&layout, x, run.device, &a), "from_host")) {
+        nd_status status = nd_var(a, NULL, &out);
+        is_near(status, out, 1, far_variance(n, FAR_ROWS));
+        out = NULL;
+        status = nd_var(a, &rows_of, &out);
+        is_near(status, out, FAR_ROWS, far_variance(FAR_ROW, 1));
+    }
+    nd_release(a);
+    free(x);
+}
+
 void conform_long_sums(void)
 {
     if (!wanted("long_sums"))
@@ -49,5 +97,7 @@ void conform_long_sums(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (begin_case((int64_t)i))
             one_row(&rows[i]);
+    if (begin_case((int64_t)(sizeof rows / sizeof *rows)))
+        far_elements();
     end_op();
 }
