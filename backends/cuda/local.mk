@@ -64,7 +64,7 @@ cuda_kernel_headers = \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
-  %reldir%/matmul/matmul.h \
+  %reldir%/matmul/matmul.h %reldir%/matmul/vector.cuh \
   %reldir%/neural/attention.h %reldir%/neural/attention_place.cuh %reldir%/neural/flash.cuh %reldir%/neural/flash_grad.cuh %reldir%/neural/flash_grad_rows.cuh %reldir%/neural/flash_join.cuh %reldir%/neural/flash_rows.cuh %reldir%/neural/flash_weight.cuh %reldir%/neural/group.cuh %reldir%/neural/group_cells.cuh %reldir%/neural/group_columns.cuh %reldir%/neural/group.h %reldir%/neural/flash_wide.cuh %reldir%/neural/flash_wide.def %reldir%/neural/flash_wide_feed.cuh %reldir%/neural/flash_wide_finish.cuh %reldir%/neural/flash_wide_grad.cuh %reldir%/neural/flash_wide_split.cuh %reldir%/neural/mma.cuh %reldir%/neural/neural.cuh %reldir%/neural/neural.h %reldir%/neural/norm_held.cuh %reldir%/neural/norm_weighed.cuh %reldir%/neural/tile.cuh %reldir%/neural/tiled.cuh %reldir%/neural/tiled_block.cuh %reldir%/neural/tiled.def %reldir%/neural/tiled_forward.cuh %reldir%/neural/tiled_grad.cuh %reldir%/neural/tripled.cuh %reldir%/neural/wgmma.cuh %reldir%/neural/wide_tile.cuh %reldir%/neural/batch_norm.h \
   %reldir%/norm/columns.cuh %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/pool/pool.h %reldir%/pool/taps.cuh %reldir%/pool/window.cuh \
