@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Conformance: sums of many ones. A kernel that adds in the narrow dtype stops where one more is
  * lost in rounding: at 2048 in f16, at 256 in bf16. The results are exact in their dtypes. Variances
- * of many numbers whose first one, or one of every row, lies far from all others. */
+ * of many numbers whose first one, or one of every row, lies far from all others. Large matrices by a
+ * vector, of small whole numbers. */
 #include "tests/conform/grid.h"
 
 typedef struct {
@@ -89,6 +90,57 @@ static void far_elements(void)
     free(x);
 }
 
+enum { LINES = 2125, LINE = 2048 };
+static const nd_dtype by_vector[] = {ND_F32, ND_F16, ND_BF16, ND_F64};
+
+static int64_t factor_of(int64_t i, int64_t j)
+{
+    return (i + j) % 3 - 1;
+}
+
+/* product holds what the matrix's rows give with the vector, of which element j is j % 5 - 2. */
+static void is_product(nd_dtype dtype, nd_status status, const char *what, nd_array *product)
+{
+    char got[128];
+    char *bytes = good(status, what) ? fetch(product) : NULL;
+    for (int64_t i = 0; bytes && i < LINES; i++) {
+        int64_t want = 0;
+        for (int64_t j = 0; j < LINE; j++)
+            want += factor_of(i, j) * (j % 5 - 2);
+        const cell c = cell_read(dtype, bytes + (size_t)i * nd_dtype_size(dtype));
+        if (c.re != (long double)want) {
+            fail_case("%s in %s: element %lld is %s, not %lld", what, nd_dtype_name(dtype),
+                      (long long)i, cell_text(c, got), (long long)want);
+            break;
+        }
+    }
+    free(bytes);
+    nd_release(product);
+}
+
+static void matrix_by_vector(nd_dtype dtype)
+{
+    dense m = dense_new(dtype, 2, (const int64_t[]){LINES, LINE});
+    dense v = dense_new(dtype, 1, (const int64_t[]){LINE});
+    for (int64_t i = 0; i < m.size; i++)
+        cell_write(dtype, cell_real((long double)factor_of(i / LINE, i % LINE)), dense_at(&m, i));
+    for (int64_t j = 0; j < LINE; j++)
+        cell_write(dtype, cell_real((long double)(j % 5 - 2)), dense_at(&v, j));
+    nd_array *a = dense_array(&m), *x = dense_array(&v), *turned = NULL, *out = NULL;
+    if (a && x && good(nd_matrix_transpose(a, &turned), "matrix_transpose")) {
+        nd_status status = nd_matmul(a, x, NULL, &out);
+        is_product(dtype, status, "a matrix by a vector", out);
+        out = NULL;
+        status = nd_matmul(x, turned, NULL, &out);
+        is_product(dtype, status, "a vector by a matrix", out);
+    }
+    nd_release(a);
+    nd_release(x);
+    nd_release(turned);
+    dense_release(&m);
+    dense_release(&v);
+}
+
 void conform_long_sums(void)
 {
     if (!wanted("long_sums"))
@@ -99,5 +151,8 @@ void conform_long_sums(void)
             one_row(&rows[i]);
     if (begin_case((int64_t)(sizeof rows / sizeof *rows)))
         far_elements();
+    for (size_t i = 0; i < sizeof by_vector / sizeof *by_vector; i++)
+        if (begin_case((int64_t)(sizeof rows / sizeof *rows + 1 + i)))
+            matrix_by_vector(by_vector[i]);
     end_op();
 }
