@@ -13,31 +13,13 @@ static __device__ __forceinline__ const T *source(const gather_params &p, uint64
         table += x * p.table_stride[d];
         at += x * p.at_stride[d];
     });
-    int64_t index = __ldcs((const long long *)p.at + at);
+    int64_t index = __ldg((const long long *)p.at + at);
     *to = value;
     if (cuda_index_is_bad(index, p.extent)) {
         cuda_index_report(p.status, p.op, p.walk, p.at_stride, i, index, p.extent);
         return nullptr;
     }
     return (const T *)p.table + table + cuda_index_wrap(index, p.extent) * p.axis_stride;
-}
-
-struct alignas(16) bytes16 {
-    uint64_t part[2];
-};
-
-/* Indices and results pass the cache by, which keeps what it can of the table. */
-template <class T> static __device__ __forceinline__ void put(T *to, T x)
-{
-    __stcs(to, x);
-}
-static __device__ __forceinline__ void put(uint64_t *to, uint64_t x)
-{
-    __stcs((unsigned long long *)to, (unsigned long long)x);
-}
-static __device__ __forceinline__ void put(bytes16 *to, bytes16 x)
-{
-    __stcs((ulonglong2 *)to, make_ulonglong2(x.part[0], x.part[1]));
 }
 
 /* Several elements of a thread are under way at once. */
@@ -60,9 +42,13 @@ template <class T> static __device__ __forceinline__ void gather(const gather_pa
 #pragma unroll
         for (int k = 0; k < N; k++)
             if (first + k * step < p.walk.size)
-                put((T *)p.value + to[k], x[k]);
+                ((T *)p.value)[to[k]] = x[k];
     }
 }
+
+struct alignas(16) bytes16 {
+    uint64_t part[2];
+};
 
 #define GATHER(nbytes, T)                                                               \
     extern "C" __global__ void gather_##nbytes(const __grid_constant__ gather_params p) \
