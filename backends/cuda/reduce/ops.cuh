@@ -242,6 +242,10 @@ template <class T> struct var_single {
         s.first = first;
         return s;
     }
+    LINE_FN state join(state a, state b)
+    {
+        return {a.n + b.n, a.first, a.sum + b.sum, a.squares + b.squares};
+    }
     LINE_FN state settle(state s)
     {
         if (s.sum == 0 && s.squares >= 0) /* as every state that was merged: no need to divide */
@@ -252,8 +256,6 @@ template <class T> struct var_single {
     /* Chan, Golub and LeVeque, Am. Stat. 37 (1983). */
     LINE_FN state merge(state a, state b)
     {
-        if (a.first == b.first)
-            return {a.n + b.n, a.first, a.sum + b.sum, a.squares + b.squares};
         if (b.n == 0)
             return a;
         if (a.n == 0)
@@ -308,7 +310,14 @@ struct var_double {
         double error = sum / N;
         s = merge(s, {(double)N, mean, error, squares - sum * error, 0.0});
     }
-    LINE_FN state level(state s, int) { return s; }
+    LINE_FN state level(state s, int)
+    {
+        return s;
+    }
+    LINE_FN state join(state a, state b)
+    {
+        return merge(a, b);
+    }
     LINE_FN double squares(state s)
     {
         return s.squares + s.squares_error;
@@ -326,6 +335,7 @@ template <class A> struct reduce_var {
     typedef typename A::state state;
     typedef void levels;
     LINE_FN state level(state s, int width) { return A::level(s, width); }
+    LINE_FN state join(state a, state b, const reduce_params &) { return A::join(a, b); }
     LINE_FN state zero() { return A::zero(); }
     template <int N, int V>
     LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
@@ -434,6 +444,7 @@ template <class T, class C> struct reduce_logsumexp {
     /* Of lanes that agree on the largest element, so that each computes one exponential and joining
      * them none. */
     typedef void levels;
+    LINE_FN state join(state a, state b, const reduce_params &p) { return merge(a, b, p); }
     LINE_FN state level(state s, int width)
     {
         double largest = s.largest;
