@@ -42,9 +42,9 @@ template <int C> struct columns_shared {
 /* The same where each sends its own to all, whose barrier of the turn counts the bytes that arrive: a
  * tile's results may still be on their way to memory. Two turns alternate: who sends in one has
  * heard all in the last, and they have read the one before. */
-struct columns_post {
-    enum { BLOCKS = NORM_CLUSTER };
-    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], from[2][NORM_CLUSTER][NORM_COLUMNS_MOST],
+template <int C> struct columns_post {
+    enum { BLOCKS = C };
+    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], from[2][C][NORM_COLUMNS_MOST],
         all[NORM_COLUMNS_MOST];
     uint64_t arrived[2];
     LINE_MEMBER void begin()
@@ -73,15 +73,14 @@ struct columns_post {
         if (column == 0)
             asm volatile(
                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at(&arrived[k])),
-                "r"(columns * (int)sizeof(double) * NORM_CLUSTER)
+                "r"(columns * (int)sizeof(double) * C)
                 : "memory");
 #pragma unroll 1
-        for (uint32_t b = 0; b < NORM_CLUSTER; b++)
-            asm volatile(
-                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f64 "
-                "[%0], %1, [%2];" ::"r"(there(&from[k][blockIdx.x % NORM_CLUSTER][column], b)),
-                "d"(x), "r"(there(&arrived[k], b))
-                : "memory");
+        for (uint32_t b = 0; b < C; b++)
+            asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f64 "
+                         "[%0], %1, [%2];" ::"r"(there(&from[k][blockIdx.x % C][column], b)),
+                         "d"(x), "r"(there(&arrived[k], b))
+                         : "memory");
     }
     LINE_MEMBER void wait(int columns, int turn) const
     {
@@ -187,8 +186,8 @@ template <class T, int C> struct columns_staged {
         }
     }
 };
-template <class T> struct columns_registers {
-    typedef columns_place<T, NORM_CLUSTER> place;
+template <class T, int C> struct columns_registers {
+    typedef columns_place<T, C> place;
     typedef typename place::vector vector;
     place at;
     vector held[NORM_COLUMN_HELD];
@@ -303,13 +302,13 @@ template <class T, bool LOG, int C> LINE_FN void columns_once(const norm_params 
 template <class T, bool LOG, int C> LINE_FN void columns_in_turn(const norm_params &p)
 {
     extern __shared__ __align__(32) unsigned char norm_stage[];
-    __shared__ columns_post shared;
+    __shared__ columns_post<C> shared;
     typedef columns_place<T, C> place;
     const uint64_t step = gridDim.x / C, beside = (uint64_t)p.width * place::V;
     uint64_t tile = blockIdx.x / C;
     const place first(p, tile);
     typename place::vector *const stage = (typename place::vector *)norm_stage + first.lane;
-    columns_registers<T> rows = {first};
+    columns_registers<T, C> rows = {first};
     first.copy(stage);
     shared.begin();
     int turn = 0;
@@ -340,10 +339,11 @@ template <class T, bool LOG, int C> LINE_FN void columns_in_turn(const norm_para
     {                                                                                              \
         columns_##how<T, LOG, C>(p);                                                               \
     }
-#define NORM_COLUMNS(name, T, LOG)                                     \
-    NORM_COLUMNS_KERNEL(name##_columns, once, T, LOG, NORM_CLUSTER, 2) \
-    NORM_COLUMNS_KERNEL(name##_wide, once, T, LOG, NORM_CLUSTER_WIDE, 2)
-#define NORM_TURNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_turns, in_turn, T, LOG, NORM_CLUSTER, 1)
+#define NORM_COLUMNS(name, T, LOG) \
+    NORM_COLUMNS_KERNEL(name##_columns, once, T, LOG, NORM_CLUSTER, 2)
+#define NORM_TURNS(name, T, LOG)                                        \
+    NORM_COLUMNS_KERNEL(name##_turns, in_turn, T, LOG, NORM_CLUSTER, 1) \
+    NORM_COLUMNS_KERNEL(name##_wide, in_turn, T, LOG, NORM_CLUSTER_WIDE, 1)
 #else
 #define NORM_COLUMNS(name, T, LOG)
 #define NORM_TURNS(name, T, LOG)

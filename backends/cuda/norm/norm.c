@@ -7,7 +7,7 @@
 #include "neural/group_call.h"
 #include "walk/plan.h"
 
-enum { VEC, ANY, LONG, SHORT, COLUMNS, WIDE, TURNS };
+enum { VEC, ANY, LONG, SHORT, COLUMNS, TURNS, WIDE };
 enum {
     ACROSS_STAGE = 32 << 10, /* bytes of shared memory for rows side by side */
     GRID_X = 1 << 20,
@@ -17,7 +17,7 @@ enum {
     COLUMN_HELD =
         NORM_COLUMN_THREADS * NORM_COLUMN_HELD * 16 /* bytes of the longest tile in registers */
 };
-static const char *const suffixes[] = {"vec", "any", "long", "short", "columns", "wide", "turns"};
+static const char *const suffixes[] = {"vec", "any", "long", "short", "columns", "turns", "wide"};
 
 /* Bytes of shared memory for the rows of a block: what a block can be given, less what the kernels
  * have anyway (about 5 KiB). */
@@ -164,74 +164,70 @@ static int fits(norm_plan *r, const ndp_call *call, const ndp_dev *dev)
     return r->shared <= most_stage(dev);
 }
 
-/* A tile of rows side by side for each cluster of so many blocks, no more shared memory of a block
- * than that; 0: none is so small. */
-static int share_columns(norm_plan *r, uint64_t cluster, int64_t V, uint64_t most)
-{
-    norm_params *p = &r->p;
-    const uint64_t each = (p->items + cluster - 1) / cluster;
-    uint64_t lanes = NORM_COLUMNS_MOST / V < 32 ? (uint64_t)(NORM_COLUMNS_MOST / V) : 32;
-    while (lanes > 4 && each * 16 * lanes > COLUMN_STAGE)
-        lanes /= 2;
-    while (lanes > 2 && each * 16 * lanes > most)
-        lanes /= 2;
-    if (each * 16 * lanes > most)
-        return 0;
-    const uint64_t beside = lanes * (uint64_t)V;
-    p->width = (int32_t)lanes;
-    p->stage_row = (int32_t)each;
-    r->how = cluster == NORM_CLUSTER ? COLUMNS : WIDE;
-    r->threads = NORM_COLUMN_THREADS;
-    r->shared = (uint32_t)(each * 16 * lanes);
-    r->blocks = (uint32_t)((p->rows + beside - 1) / beside * cluster);
-    return p->rows < (uint64_t)GRID_X * beside;
-}
-
-/* Rows side by side that a cluster of blocks holds at once; of sixteen blocks where eight would have
- * a processor to themselves. */
+/* Rows side by side that a cluster of blocks holds at once. */
 static int columns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
 {
     norm_params *p = &r->p;
     const ndp_view *in = &call->in[0], *out = &call->out[0];
     const int64_t bytes = ndp_dtype_size(in->dtype), V = 16 / bytes;
     const int inner = p->n_kept - 1;
-    const uint64_t most = most_stage(k->dev) - COLUMN_OWN;
     if (!k->function[COLUMNS] || p->n_reduced != 1 || p->n_kept < 1 || p->items < COLUMN_ROWS ||
         !is_whole_along(in, inner, V) || !is_whole_along(out, inner, V))
         return 0;
-    const char *lab = getenv("NDOCK_LAB_WIDE");
-    const int want = lab ? atoi(lab) : 0;
-    if (k->wide_at_once && want >= 1 && (want > 1 || p->items > 4096)) {
-        norm_plan wide = *r;
-        if (share_columns(&wide, NORM_CLUSTER_WIDE, V, most) && wide.shared <= COLUMN_STAGE) {
-            *r = wide;
-            return 1;
-        }
-    }
-    return share_columns(r, NORM_CLUSTER, V, most);
+    const uint64_t each = (p->items + NORM_CLUSTER - 1) / NORM_CLUSTER;
+    const uint64_t most = most_stage(k->dev) - COLUMN_OWN;
+    int32_t lanes = (int32_t)(NORM_COLUMNS_MOST / V < 32 ? NORM_COLUMNS_MOST / V : 32);
+    while (lanes > 4 && each * 16 * (uint64_t)lanes > COLUMN_STAGE)
+        lanes /= 2;
+    while (lanes > 2 && each * 16 * (uint64_t)lanes > most)
+        lanes /= 2;
+    if (each * 16 * (uint64_t)lanes > most)
+        return 0;
+    const uint64_t beside = (uint64_t)(lanes * V);
+    p->width = lanes;
+    p->stage_row = (int32_t)each;
+    r->how = COLUMNS;
+    r->threads = NORM_COLUMN_THREADS;
+    r->shared = (uint32_t)(each * 16 * (uint64_t)lanes);
+    r->blocks = (uint32_t)((p->rows + beside - 1) / beside) * NORM_CLUSTER;
+    return p->rows < (uint64_t)GRID_X * beside;
 }
 
 /* Instead, where tiles are so long that a processor takes few of their blocks: threads hold one in
- * registers while the next is on its way. Each cluster that runs at once has several tiles, as wide
- * as they fit. */
-static void turns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
+ * registers while the next is on its way. Each cluster that runs at once, of so many, has several
+ * tiles, as wide as they fit: how many vectors, 0: none fits well. */
+static uint64_t turns(norm_plan *r, int how, uint64_t cluster, int32_t clusters, int64_t V)
 {
     norm_params *p = &r->p;
-    const int64_t V = 16 / ndp_dtype_size(call->in[0].dtype);
-    const uint64_t each = (p->items + NORM_CLUSTER - 1) / NORM_CLUSTER;
-    const uint64_t most = NORM_COLUMN_THREADS * NORM_COLUMN_HELD, at_once = (uint64_t)k->at_once;
+    const uint64_t each = (p->items + cluster - 1) / cluster, at_once = (uint64_t)clusters;
+    const uint64_t most = NORM_COLUMN_THREADS * NORM_COLUMN_HELD;
     uint64_t lanes = NORM_COLUMNS_MOST / V < 32 ? (uint64_t)(NORM_COLUMNS_MOST / V) : 32;
     while (lanes > 4 && (each * lanes > most || p->rows < 2 * at_once * lanes * (uint64_t)V))
         lanes /= 2;
     if (!at_once || each * lanes > most || each * lanes < most / 4 * 3)
-        return;
+        return 0;
     const uint64_t beside = lanes * (uint64_t)V, tiles = (p->rows + beside - 1) / beside;
     p->width = (int32_t)lanes;
     p->stage_row = (int32_t)each;
-    r->how = TURNS;
+    r->how = how;
     r->threads = NORM_COLUMN_THREADS;
     r->shared = (uint32_t)(each * 16 * lanes);
-    r->blocks = (uint32_t)(tiles < at_once ? tiles : at_once) * NORM_CLUSTER;
+    r->blocks = (uint32_t)((tiles < at_once ? tiles : at_once) * cluster);
+    return lanes;
+}
+
+/* Memory is slow where a tile is less than a line of the cache wide: then larger clusters take tiles
+ * that are twice as wide, though fewer processors are in one. */
+static void choose_turns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
+{
+    const int64_t V = 16 / ndp_dtype_size(call->in[0].dtype);
+    norm_plan wide = *r;
+    const char *lab = getenv("NDOCK_LAB_WIDE");
+    const int want = lab ? atoi(lab) : 1;
+    const uint64_t lanes = turns(r, TURNS, NORM_CLUSTER, k->at_once, V);
+    if ((want && lanes < 8) || want == 2)
+        if (turns(&wide, WIDE, NORM_CLUSTER_WIDE, k->wide_at_once, V) > lanes || want == 2)
+            *r = wide;
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -245,8 +241,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     set_dims(p, call);
     norm_plan fit = r;
     if (columns(&fit, call, k)) {
-        if (fit.how == COLUMNS && !(getenv("NDOCK_LAB_TURNS") && atoi(getenv("NDOCK_LAB_TURNS")) == 0))
-            turns(&fit, call, k);
+        choose_turns(&fit, call, k);
         return cuda_launch(k, k->function[fit.how], s, fit.blocks, fit.threads, fit.shared, &fit.p);
     }
     fit = r;
@@ -267,8 +262,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     return cuda_launch(k, k->function[r.how], s, r.blocks, r.threads, r.shared, p);
 }
 
-/* How many clusters of a kernel run at once with so much shared memory of a block. */
-static int32_t clusters_at_once(CUfunction f, uint32_t cluster, uint32_t shared)
+/* How many clusters of a kernel run at once, each of whose blocks has a processor to itself. */
+static int32_t clusters_at_once(CUfunction f, uint32_t cluster)
 {
     int n = 0;
     const CUlaunchConfig one = {.gridDimX = cluster,
@@ -277,11 +272,29 @@ static int32_t clusters_at_once(CUfunction f, uint32_t cluster, uint32_t shared)
                                 .blockDimX = NORM_COLUMN_THREADS,
                                 .blockDimY = 1,
                                 .blockDimZ = 1,
-                                .sharedMemBytes = shared};
+                                .sharedMemBytes = COLUMN_HELD};
     if (!cu.cuOccupancyMaxActiveClusters ||
         cu.cuOccupancyMaxActiveClusters(&n, f, &one) != CUDA_SUCCESS)
         return 0;
     return n;
+}
+
+/* Clusters of more than eight blocks have to be asked for. */
+static int32_t make_column(cuda_kernel *k, int how, const char *name)
+{
+    if (how == WIDE &&
+        cu.cuFuncSetAttribute(k->function[how], CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+                              1) != CUDA_SUCCESS)
+        return NDP_OK; /* not on this device; none of them runs at once */
+    const int32_t status = cuda_fail(
+        cu.cuFuncSetAttribute(k->function[how], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                              how == COLUMNS ? (int)most_stage(k->dev) - COLUMN_OWN : COLUMN_HELD),
+        "shared memory for %s", name);
+    if (how == TURNS && status == NDP_OK)
+        k->at_once = clusters_at_once(k->function[how], NORM_CLUSTER);
+    if (how == WIDE && status == NDP_OK)
+        k->wide_at_once = clusters_at_once(k->function[how], NORM_CLUSTER_WIDE);
+    return status;
 }
 
 /* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
@@ -293,27 +306,13 @@ static int32_t make_columns(cuda_kernel *k, const ndp_call *like, int module)
     k->function[COLUMNS] = NULL;
     if (!soft || like->in[0].dtype == NDP_F64 || k->dev->capability < 90)
         return NDP_OK;
-    const int last = like->in[0].dtype == NDP_F32 ? TURNS : WIDE;
+    const int last = like->in[0].dtype == NDP_F32 ? WIDE : COLUMNS;
     for (int how = COLUMNS; how <= last && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[how]);
         if (cuda_function(k->dev, module, name, &k->function[how]) != NDP_OK)
             return NDP_OK;
-        if (how == WIDE && cu.cuFuncSetAttribute(
-                               k->function[how],
-                               CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) !=
-                               CUDA_SUCCESS) {
-            k->function[how] = NULL;
-            continue;
-        }
-        status = cuda_fail(cu.cuFuncSetAttribute(
-                               k->function[how], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                               how == TURNS ? COLUMN_HELD : (int)most_stage(k->dev) - COLUMN_OWN),
-                           "shared memory for %s", name);
+        status = make_column(k, how, name);
     }
-    if (last == TURNS && status == NDP_OK)
-        k->at_once = clusters_at_once(k->function[TURNS], NORM_CLUSTER, COLUMN_HELD);
-    if (k->function[WIDE] && status == NDP_OK)
-        k->wide_at_once = clusters_at_once(k->function[WIDE], NORM_CLUSTER_WIDE, 64 << 10);
     if (getenv("NDOCK_LAB_WIDE"))
         fprintf(stderr, "# clusters at once: turns %d, wide %d\n", k->at_once, k->wide_at_once);
     return status;
