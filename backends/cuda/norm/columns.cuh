@@ -43,9 +43,8 @@ template <int C> struct columns_shared {
  * tile's results may still be on their way to memory. Two turns alternate: who sends in one has
  * heard all in the last, and they have read the one before. */
 template <int C> struct columns_post {
-    enum { BLOCKS = C };
-    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], from[2][C][NORM_COLUMNS_MOST],
-        all[NORM_COLUMNS_MOST];
+    enum { BLOCKS = C, MOST = NORM_COLUMNS_MOST * NORM_CLUSTER / C };
+    double warps[COLUMNS_WARPS][MOST], from[2][C][MOST], all[MOST];
     uint64_t arrived[2];
     LINE_MEMBER void begin()
     {

@@ -201,7 +201,8 @@ static uint64_t turns(norm_plan *r, int how, uint64_t cluster, int32_t clusters,
     norm_params *p = &r->p;
     const uint64_t each = (p->items + cluster - 1) / cluster, at_once = (uint64_t)clusters;
     const uint64_t most = NORM_COLUMN_THREADS * NORM_COLUMN_HELD;
-    uint64_t lanes = NORM_COLUMNS_MOST / V < 32 ? (uint64_t)(NORM_COLUMNS_MOST / V) : 32;
+    const uint64_t widest = NORM_COLUMNS_MOST * NORM_CLUSTER / cluster / (uint64_t)V;
+    uint64_t lanes = widest < 32 ? widest : 32;
     while (lanes > 4 && (each * lanes > most || p->rows < 2 * at_once * lanes * (uint64_t)V))
         lanes /= 2;
     if (!at_once || each * lanes > most || each * lanes < most / 4 * 3)
