@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "host/backend.h"
+#include <stdlib.h>
 #include "walk/plan.h"
 
 enum { ROW, COL, ANY, JOIN, HELD };
@@ -168,7 +169,9 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
     p->items = (uint64_t)(p->count / V);
     /* Long rows of logsumexp that a block shares reach the speed of memory, those of a warp three
      * quarters of it (H100). */
-    const int shared = kind == LOGSUMEXP && p->items >= LONG_ROWS;
+    const char *lab = getenv("NDOCK_LAB_BLOCK");
+    const int shared = (kind == LOGSUMEXP || (lab && atoi(lab) && (kind == POSITION || kind == VAR))) &&
+                       p->items >= LONG_ROWS;
     p->lanes = r->results < few || shared || (p->items >= 1024 && !(costly && r->results >= many))
                    ? REDUCE_THREADS
                    : lanes_of_items(p->items);
