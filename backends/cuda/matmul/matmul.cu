@@ -365,6 +365,6 @@ extern "C" __global__ void __launch_bounds__(MM_THREADS)
 #endif
     pack<T>(p);
 }
-#if CUDA_KIND == CUDA_KIND_FLOAT
+#if MM_HALVES_TOO
 #include "matmul/vector.cuh"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * A matrix whose rows lie dense in memory times a vector: a block reads some rows at once, each from
- * one end to the other. For matmul.cu, whose functions it calls. */
+ * A matrix of f32, f16 or bf16 whose rows lie dense in memory times a vector: a block reads some rows
+ * at once, each from one end to the other. For matmul.cu, whose functions it calls. */
 #ifndef NDOCK_CUDA_MATMUL_VECTOR_CUH
 #define NDOCK_CUDA_MATMUL_VECTOR_CUH
 
@@ -74,17 +74,12 @@ template <class S> static __device__ __forceinline__ void vector_rows(const mm_p
 extern "C" __global__ void __launch_bounds__(MM_THREADS)
     matmul_vector(const __grid_constant__ mm_params p)
 {
-#if MM_HALVES_TOO
-    if (p.a.dtype == NDP_F16) {
+    if (p.a.dtype == NDP_F16)
         vector_rows<__half>(p);
-        return;
-    }
-    if (p.a.dtype == NDP_BF16) {
+    else if (p.a.dtype == NDP_BF16)
         vector_rows<__nv_bfloat16>(p);
-        return;
-    }
-#endif
-    vector_rows<T>(p);
+    else
+        vector_rows<float>(p);
 }
 
 #endif

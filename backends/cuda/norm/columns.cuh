@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * softmax and log_softmax of rows side by side: eight blocks, a cluster, or sixteen hold the elements
- * of some neighbouring rows in shared memory, each some of every row, and hand each other what they
- * found. Memory is read once and written once. Kernels are there from compute capability 9.0 on. */
+ * softmax and log_softmax of rows side by side: eight blocks, a cluster, hold the elements of some
+ * neighbouring rows in shared memory, each some of every row, and hand each other what they found.
+ * Memory is read once and written once. Kernels are there from compute capability 9.0 on. */
 #ifndef NDOCK_CUDA_NORM_COLUMNS_CUH
 #define NDOCK_CUDA_NORM_COLUMNS_CUH
 #include "norm/fit.cuh"
@@ -27,8 +27,7 @@ enum { COLUMNS_WARPS = NORM_COLUMN_THREADS / 32 };
 /* How the blocks of a cluster hand each other a value of each column: each leaves its own where the
  * others read them behind a barrier, which also waits for what was stored before. Turns are numbered
  * from 0 on. */
-template <int C> struct columns_shared {
-    enum { BLOCKS = C };
+struct columns_shared {
     double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], here[3][NORM_COLUMNS_MOST],
         all[NORM_COLUMNS_MOST];
     LINE_MEMBER void say(int column, int, double x, int turn) { here[turn][column] = x; }
@@ -42,9 +41,9 @@ template <int C> struct columns_shared {
 /* The same where each sends its own to all, whose barrier of the turn counts the bytes that arrive: a
  * tile's results may still be on their way to memory. Two turns alternate: who sends in one has
  * heard all in the last, and they have read the one before. */
-template <int C> struct columns_post {
-    enum { BLOCKS = C, MOST = NORM_COLUMNS_MOST * NORM_CLUSTER / C };
-    double warps[COLUMNS_WARPS][MOST], from[2][C][MOST], all[MOST];
+struct columns_post {
+    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], from[2][NORM_CLUSTER][NORM_COLUMNS_MOST],
+        all[NORM_COLUMNS_MOST];
     uint64_t arrived[2];
     LINE_MEMBER void begin()
     {
@@ -72,14 +71,15 @@ template <int C> struct columns_post {
         if (column == 0)
             asm volatile(
                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at(&arrived[k])),
-                "r"(columns * (int)sizeof(double) * C)
+                "r"(columns * (int)sizeof(double) * NORM_CLUSTER)
                 : "memory");
 #pragma unroll 1
-        for (uint32_t b = 0; b < C; b++)
-            asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f64 "
-                         "[%0], %1, [%2];" ::"r"(there(&from[k][blockIdx.x % C][column], b)),
-                         "d"(x), "r"(there(&arrived[k], b))
-                         : "memory");
+        for (uint32_t b = 0; b < NORM_CLUSTER; b++)
+            asm volatile(
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f64 "
+                "[%0], %1, [%2];" ::"r"(there(&from[k][blockIdx.x % NORM_CLUSTER][column], b)),
+                "d"(x), "r"(there(&arrived[k], b))
+                : "memory");
     }
     LINE_MEMBER void wait(int columns, int turn) const
     {
@@ -122,7 +122,7 @@ LINE_FN void columns_join(double (&x)[V], int lanes, SHARED &s, int turn)
     s.wait(columns, turn);
     if (c < columns) {
         double v = s.heard(c, 0, turn);
-        for (uint32_t b = 1; b < SHARED::BLOCKS; b++)
+        for (uint32_t b = 1; b < NORM_CLUSTER; b++)
             v = F::of(v, s.heard(c, b, turn));
         s.all[c] = v;
     }
@@ -132,8 +132,8 @@ LINE_FN void columns_join(double (&x)[V], int lanes, SHARED &s, int turn)
         x[k] = s.all[lane * V + k];
 }
 
-/* The thread's column vector, and its lines of the block's, in a tile of rows that C blocks share. */
-template <class T, int C> struct columns_place {
+/* The thread's column vector, and its lines of the block's, in a tile of rows. */
+template <class T> struct columns_place {
     enum { V = 16 / sizeof(T) };
     typedef T element;
     typedef cuda_vector<T, V> vector;
@@ -148,7 +148,7 @@ template <class T, int C> struct columns_place {
         line = (int)threadIdx.x / lanes;
         lines = NORM_COLUMN_THREADS / lanes;
         const uint64_t column = (tile * lanes + lane) * V;
-        const int64_t first = (int64_t)(blockIdx.x % C) * p.stage_row;
+        const int64_t first = (int64_t)(blockIdx.x % NORM_CLUSTER) * p.stage_row;
         const int64_t left = (int64_t)p.items - first;
         const bool has = column < p.rows;
         n = left < 0 ? 0 : left < p.stage_row ? (int)left : p.stage_row;
@@ -174,8 +174,8 @@ template <class T, int C> struct columns_place {
 
 /* The thread's vectors of a tile, in shared memory or in registers: each() calls f with a vector and
  * its line; KEEP: f has changed it. */
-template <class T, int C> struct columns_staged {
-    typedef columns_place<T, C> place;
+template <class T> struct columns_staged {
+    typedef columns_place<T> place;
     typedef typename place::vector vector;
     const place &at;
     vector *stage;
@@ -189,8 +189,8 @@ template <class T, int C> struct columns_staged {
         }
     }
 };
-template <class T, int C> struct columns_registers {
-    typedef columns_place<T, C> place;
+template <class T> struct columns_registers {
+    typedef columns_place<T> place;
     typedef typename place::vector vector;
     place at;
     vector held[NORM_COLUMN_HELD];
@@ -291,13 +291,13 @@ LINE_FN void columns_softmax(ROWS &rows, float (&most)[V], SHARED &s, int turn)
 }
 
 /* A tile a cluster: several blocks of a multiprocessor read and compute by turns. */
-template <class T, bool LOG, int C> LINE_FN void columns_once(const norm_params &p)
+template <class T, bool LOG> LINE_FN void columns_once(const norm_params &p)
 {
     extern __shared__ __align__(32) unsigned char norm_stage[];
-    __shared__ columns_shared<C> shared;
-    typedef columns_place<T, C> place;
-    const place at(p, blockIdx.x / C);
-    columns_staged<T, C> rows = {at, (typename place::vector *)norm_stage + at.lane};
+    __shared__ columns_shared shared;
+    typedef columns_place<T> place;
+    const place at(p, blockIdx.x / NORM_CLUSTER);
+    columns_staged<T> rows = {at, (typename place::vector *)norm_stage + at.lane};
     float most[place::V];
     at.copy(rows.stage);
     stage_wait();
@@ -340,16 +340,16 @@ LINE_FN void columns_take_part(ROWS &rows, const typename ROWS::vector *stage, i
         asm volatile("" : "+f"(most[k])::"memory");
 }
 
-template <class T, bool LOG, int C> LINE_FN void columns_in_turn(const norm_params &p)
+template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
 {
     extern __shared__ __align__(32) unsigned char norm_stage[];
-    __shared__ columns_post<C> shared;
-    typedef columns_place<T, C> place;
-    const uint64_t step = gridDim.x / C, beside = (uint64_t)p.width * place::V;
-    uint64_t tile = blockIdx.x / C;
+    __shared__ columns_post shared;
+    typedef columns_place<T> place;
+    const uint64_t step = gridDim.x / NORM_CLUSTER, beside = (uint64_t)p.width * place::V;
+    uint64_t tile = blockIdx.x / NORM_CLUSTER;
     place next(p, tile);
     typename place::vector *const stage = (typename place::vector *)norm_stage + next.lane;
-    columns_registers<T, C> rows = {next};
+    columns_registers<T> rows = {next};
 #pragma unroll
     for (int part = 0; part < COLUMN_PARTS; part++)
         columns_copy_part(next, stage, part);
@@ -371,17 +371,14 @@ template <class T, bool LOG, int C> LINE_FN void columns_in_turn(const norm_para
     columns_cluster_sync(); /* as above */
 }
 
-#define NORM_COLUMNS_KERNEL(name, how, T, LOG, C, B)                                               \
-    extern "C" __global__ void __cluster_dims__(C, 1, 1) __launch_bounds__(NORM_COLUMN_THREADS, B) \
-        name(const __grid_constant__ norm_params p)                                                \
-    {                                                                                              \
-        columns_##how<T, LOG, C>(p);                                                               \
+#define NORM_COLUMNS_KERNEL(name, how, T, LOG)                                                \
+    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1)                           \
+        __launch_bounds__(NORM_COLUMN_THREADS, 1) name(const __grid_constant__ norm_params p) \
+    {                                                                                         \
+        columns_##how<T, LOG>(p);                                                             \
     }
-#define NORM_COLUMNS(name, T, LOG) \
-    NORM_COLUMNS_KERNEL(name##_columns, once, T, LOG, NORM_CLUSTER, 2)
-#define NORM_TURNS(name, T, LOG)                                        \
-    NORM_COLUMNS_KERNEL(name##_turns, in_turn, T, LOG, NORM_CLUSTER, 1) \
-    NORM_COLUMNS_KERNEL(name##_wide, in_turn, T, LOG, NORM_CLUSTER_WIDE, 1)
+#define NORM_COLUMNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_columns, once, T, LOG)
+#define NORM_TURNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_turns, in_turn, T, LOG)
 #else
 #define NORM_COLUMNS(name, T, LOG)
 #define NORM_TURNS(name, T, LOG)

@@ -2,12 +2,11 @@
  * Row normalisations: which kernel, how rows are shared among threads, and the parameters. */
 #include "norm/norm.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include "host/backend.h"
 #include "neural/group_call.h"
 #include "walk/plan.h"
 
-enum { VEC, ANY, LONG, SHORT, COLUMNS, TURNS, WIDE };
+enum { VEC, ANY, LONG, SHORT, COLUMNS, TURNS };
 enum {
     ACROSS_STAGE = 32 << 10, /* bytes of shared memory for rows side by side */
     GRID_X = 1 << 20,
@@ -17,7 +16,7 @@ enum {
     COLUMN_HELD =
         NORM_COLUMN_THREADS * NORM_COLUMN_HELD * 16 /* bytes of the longest tile in registers */
 };
-static const char *const suffixes[] = {"vec", "any", "long", "short", "columns", "turns", "wide"};
+static const char *const suffixes[] = {"vec", "any", "long", "short", "columns", "turns"};
 
 /* Bytes of shared memory for the rows of a block: what a block can be given, less what the kernels
  * have anyway (about 5 KiB). */
@@ -194,41 +193,26 @@ static int columns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
 }
 
 /* Instead, where tiles are so long that a processor takes few of their blocks: threads hold one in
- * registers while the next is on its way. Each cluster that runs at once, of so many, has several
- * tiles, as wide as they fit: how many vectors, 0: none fits well. */
-static uint64_t turns(norm_plan *r, int how, uint64_t cluster, int32_t clusters, int64_t V)
+ * registers while the next is on its way. Each cluster that runs at once has several tiles, as wide
+ * as they fit. */
+static void turns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
 {
     norm_params *p = &r->p;
-    const uint64_t each = (p->items + cluster - 1) / cluster, at_once = (uint64_t)clusters;
-    const uint64_t most = NORM_COLUMN_THREADS * NORM_COLUMN_HELD;
-    const uint64_t widest = NORM_COLUMNS_MOST * NORM_CLUSTER / cluster / (uint64_t)V;
-    uint64_t lanes = widest < 32 ? widest : 32;
+    const int64_t V = 16 / ndp_dtype_size(call->in[0].dtype);
+    const uint64_t each = (p->items + NORM_CLUSTER - 1) / NORM_CLUSTER;
+    const uint64_t most = NORM_COLUMN_THREADS * NORM_COLUMN_HELD, at_once = (uint64_t)k->at_once;
+    uint64_t lanes = NORM_COLUMNS_MOST / V < 32 ? (uint64_t)(NORM_COLUMNS_MOST / V) : 32;
     while (lanes > 4 && (each * lanes > most || p->rows < 2 * at_once * lanes * (uint64_t)V))
         lanes /= 2;
     if (!at_once || each * lanes > most || each * lanes < most / 4 * 3)
-        return 0;
+        return;
     const uint64_t beside = lanes * (uint64_t)V, tiles = (p->rows + beside - 1) / beside;
     p->width = (int32_t)lanes;
     p->stage_row = (int32_t)each;
-    r->how = how;
+    r->how = TURNS;
     r->threads = NORM_COLUMN_THREADS;
     r->shared = (uint32_t)(each * 16 * lanes);
-    r->blocks = (uint32_t)((tiles < at_once ? tiles : at_once) * cluster);
-    return lanes;
-}
-
-/* Memory is slow where a tile is less than a line of the cache wide: then larger clusters take tiles
- * that are twice as wide, though fewer processors are in one. */
-static void choose_turns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
-{
-    const int64_t V = 16 / ndp_dtype_size(call->in[0].dtype);
-    norm_plan wide = *r;
-    const char *lab = getenv("NDOCK_LAB_WIDE");
-    const int want = lab ? atoi(lab) : 1;
-    const uint64_t lanes = turns(r, TURNS, NORM_CLUSTER, k->at_once, V);
-    if ((want && lanes < 8) || want == 2)
-        if (turns(&wide, WIDE, NORM_CLUSTER_WIDE, k->wide_at_once, V) > lanes || want == 2)
-            *r = wide;
+    r->blocks = (uint32_t)(tiles < at_once ? tiles : at_once) * NORM_CLUSTER;
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -242,7 +226,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     set_dims(p, call);
     norm_plan fit = r;
     if (columns(&fit, call, k)) {
-        choose_turns(&fit, call, k);
+        turns(&fit, call, k);
         return cuda_launch(k, k->function[fit.how], s, fit.blocks, fit.threads, fit.shared, &fit.p);
     }
     fit = r;
@@ -264,10 +248,10 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 }
 
 /* How many clusters of a kernel run at once, each of whose blocks has a processor to itself. */
-static int32_t clusters_at_once(CUfunction f, uint32_t cluster)
+static int32_t clusters_at_once(CUfunction f)
 {
     int n = 0;
-    const CUlaunchConfig one = {.gridDimX = cluster,
+    const CUlaunchConfig one = {.gridDimX = NORM_CLUSTER,
                                 .gridDimY = 1,
                                 .gridDimZ = 1,
                                 .blockDimX = NORM_COLUMN_THREADS,
@@ -280,24 +264,6 @@ static int32_t clusters_at_once(CUfunction f, uint32_t cluster)
     return n;
 }
 
-/* Clusters of more than eight blocks have to be asked for. */
-static int32_t make_column(cuda_kernel *k, int how, const char *name)
-{
-    if (how == WIDE &&
-        cu.cuFuncSetAttribute(k->function[how], CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
-                              1) != CUDA_SUCCESS)
-        return NDP_OK; /* not on this device; none of them runs at once */
-    const int32_t status = cuda_fail(
-        cu.cuFuncSetAttribute(k->function[how], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                              how == COLUMNS ? (int)most_stage(k->dev) - COLUMN_OWN : COLUMN_HELD),
-        "shared memory for %s", name);
-    if (how == TURNS && status == NDP_OK)
-        k->at_once = clusters_at_once(k->function[how], NORM_CLUSTER);
-    if (how == WIDE && status == NDP_OK)
-        k->wide_at_once = clusters_at_once(k->function[how], NORM_CLUSTER_WIDE);
-    return status;
-}
-
 /* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
 static int32_t make_columns(cuda_kernel *k, const ndp_call *like, int module)
 {
@@ -307,15 +273,18 @@ static int32_t make_columns(cuda_kernel *k, const ndp_call *like, int module)
     k->function[COLUMNS] = NULL;
     if (!soft || like->in[0].dtype == NDP_F64 || k->dev->capability < 90)
         return NDP_OK;
-    const int last = like->in[0].dtype == NDP_F32 ? WIDE : COLUMNS;
+    const int last = like->in[0].dtype == NDP_F32 ? TURNS : COLUMNS;
     for (int how = COLUMNS; how <= last && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[how]);
         if (cuda_function(k->dev, module, name, &k->function[how]) != NDP_OK)
             return NDP_OK;
-        status = make_column(k, how, name);
+        status = cuda_fail(cu.cuFuncSetAttribute(
+                               k->function[how], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                               how == TURNS ? COLUMN_HELD : (int)most_stage(k->dev) - COLUMN_OWN),
+                           "shared memory for %s", name);
     }
-    if (getenv("NDOCK_LAB_WIDE"))
-        fprintf(stderr, "# clusters at once: turns %d, wide %d\n", k->at_once, k->wide_at_once);
+    if (last == TURNS && status == NDP_OK)
+        k->at_once = clusters_at_once(k->function[TURNS]);
     return status;
 }
 

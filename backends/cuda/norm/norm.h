@@ -11,14 +11,8 @@ enum { NORM_THREADS = 256 }; /* of a block at most */
 enum { NORM_LONG_THREADS = 512, NORM_LONG_VECTORS = 8, NORM_SHORT_VECTORS = 4 };
 
 /* Rows side by side that the blocks of a cluster hold together, each stage_row elements of every row;
- * width: vectors of 16 bytes side by side, of NORM_COLUMNS_MOST columns at most, half as many in
- * clusters that are twice as large. */
-enum {
-    NORM_CLUSTER = 8,
-    NORM_CLUSTER_WIDE = 16,
-    NORM_COLUMN_THREADS = 512,
-    NORM_COLUMNS_MOST = 128
-};
+ * width: vectors of 16 bytes side by side. */
+enum { NORM_CLUSTER = 8, NORM_COLUMN_THREADS = 512, NORM_COLUMNS_MOST = 128 };
 enum { NORM_COLUMN_HELD = 16 }; /* vectors of a thread whose rows are in registers */
 
 typedef struct {

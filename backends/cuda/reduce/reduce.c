@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "host/backend.h"
-#include <stdlib.h>
 #include "walk/plan.h"
 
 enum { ROW, COL, ANY, JOIN, HELD };
@@ -169,16 +168,16 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
     p->items = (uint64_t)(p->count / V);
     /* Long rows of logsumexp that a block shares reach the speed of memory, those of a warp three
      * quarters of it (H100). */
-    const char *lab = getenv("NDOCK_LAB_BLOCK");
-    const int shared = (kind == LOGSUMEXP || (lab && atoi(lab) && (kind == POSITION || kind == VAR))) &&
-                       p->items >= LONG_ROWS;
+    const int shared = kind == LOGSUMEXP && p->items >= LONG_ROWS;
     p->lanes = r->results < few || shared || (p->items >= 1024 && !(costly && r->results >= many))
                    ? REDUCE_THREADS
                    : lanes_of_items(p->items);
     p->width = REDUCE_THREADS / p->lanes;
     uint64_t blocks = (r->results + (uint64_t)p->width - 1) / (uint64_t)p->width;
+    /* Lanes join variances of narrow dtypes without dividing. */
+    const int at_once = costly && !(kind == VAR && V > 2);
     cut(r, p->lanes == REDUCE_THREADS ? blocks : UINT64_MAX, REDUCE_THREADS, sm_count,
-        costly && !(kind == VAR && V > 2) ? BLOCKS_AT_ONCE : BLOCKS_IN_TURN);
+        at_once ? BLOCKS_AT_ONCE : BLOCKS_IN_TURN);
 }
 
 /* Rows of logsumexp that threads hold. */
