@@ -13,7 +13,7 @@ import argparse
 import json
 import time
 
-from gpu_timing import Aims, Waiting, peer, repeats, timed
+from gpu_timing import Aims, Waiting, peer, repeats, timed, warm_up
 
 TORCH = ("torch", 0.98)
 PEER = ("peer", 1.0)
@@ -161,9 +161,10 @@ def moving(d, q):
         {"ndock": lambda x: nd.repeat(x, 2, axis=1), "torch": lambda x: x.repeat_interleave(2, 1), "cupy": lambda x: cupy.repeat(x, 2, 1)}, a)
     del b
     # Bytes that are wanted, as speed.md counts them; memory moves those between them too, 1.5 times as many: 0.67 of copy is all there is.
-    yield "x[::2] + 1", "GB/s", 4 * m * m, 3400, turns(
+    halves = ("moved", 3400, 1.5)
+    yield "x[::2] + 1", "GB/s", 4 * m * m, halves, turns(
         dict.fromkeys(("ndock", "torch", "cupy"), lambda x: x[::2] + 1), {k: v.reshape(-1) for k, v in a.items()})
-    yield "[::2, ::2] copy", "GB/s", 2 * m * m, 3400, turns(
+    yield "[::2, ::2] copy", "GB/s", 2 * m * m, halves, turns(
         {"ndock": lambda x: nd.asarray(x[::2, ::2], copy=True), "torch": lambda x: x[::2, ::2].contiguous(),
          "cupy": lambda x: x[::2, ::2].copy()}, a)
 
@@ -219,6 +220,8 @@ def small(d, q):
     a, b = d.real(16), d.real(16)
     yield "add n=16, enqueue", "us", 1, PEER, turns(dict.fromkeys(("ndock", "torch", "cupy"), lambda x, y: x + y), a, b)
     nd, torch, cupy = d.nd, d.torch, d.cupy
+    each = {k: m for k, m in {"ndock": nd, "torch": torch, "cupy": cupy}.items() if m}
+    yield "add into n=16, enqueue", "us", 1, PEER, turns({k: lambda x, y, z, m=m: m.add(x, y, out=z) for k, m in each.items()}, a, b, d.real(16))
     for name, n in (("empty 1 KiB", 256), ("empty 64 MiB", 1 << 24)):
         empty = {"ndock": lambda n=n: nd.empty(n, dtype=nd.float32, device=d.device)}
         if torch:
@@ -354,6 +357,7 @@ def ceiling(d, rounds, wait, quick):
     if d.torch:
         into = d.torch.empty_like(x["torch"])
         copies["torch"] = lambda: into.copy_(x["torch"])
+    warm_up(lambda: timed(copies["ndock"], wait))
     return 8 * (1 << (27 if quick else 29)) / min(measured(copies, rounds, wait)[0].values()) * 1e-9
 
 

@@ -64,14 +64,14 @@ cuda_kernel_headers = \
   %reldir%/math/angle.cuh %reldir%/math/core.cuh %reldir%/math/f32.cuh %reldir%/math/f64.cuh %reldir%/math/half.cuh \
   %reldir%/math/hw.cuh %reldir%/math/parts.cuh %reldir%/math/random.cuh %reldir%/math/scalar.cuh \
   %reldir%/math/scalar_complex.cuh %reldir%/math/scalar_float.cuh %reldir%/math/types.cuh \
-  %reldir%/matmul/matmul.h \
+  %reldir%/matmul/matmul.h %reldir%/matmul/vector.cuh \
   %reldir%/neural/attention.h %reldir%/neural/attention_place.cuh %reldir%/neural/flash.cuh %reldir%/neural/flash_grad.cuh %reldir%/neural/flash_grad_rows.cuh %reldir%/neural/flash_join.cuh %reldir%/neural/flash_results.cuh %reldir%/neural/flash_rows.cuh %reldir%/neural/flash_weight.cuh %reldir%/neural/group.cuh %reldir%/neural/group_cells.cuh %reldir%/neural/group_columns.cuh %reldir%/neural/group.h %reldir%/neural/flash_wide.cuh %reldir%/neural/flash_wide.def %reldir%/neural/flash_wide_feed.cuh %reldir%/neural/flash_wide_finish.cuh %reldir%/neural/flash_wide_grad.cuh %reldir%/neural/flash_wide_split.cuh %reldir%/neural/mma.cuh %reldir%/neural/neural.cuh %reldir%/neural/neural.h %reldir%/neural/norm_held.cuh %reldir%/neural/norm_weighed.cuh %reldir%/neural/tile.cuh %reldir%/neural/tiled.cuh %reldir%/neural/tiled_block.cuh %reldir%/neural/tiled.def %reldir%/neural/tiled_forward.cuh %reldir%/neural/tiled_grad.cuh %reldir%/neural/tripled.cuh %reldir%/neural/tripled_part.cuh %reldir%/neural/wgmma.cuh %reldir%/neural/wide_tile.cuh %reldir%/neural/batch_norm.h \
   %reldir%/norm/columns.cuh %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/pool/pool.h %reldir%/pool/taps.cuh %reldir%/pool/window.cuh \
   %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/pair.cuh %reldir%/program/reduce_few.cuh %reldir%/program/rows.cuh %reldir%/program/undef.cuh \
   %reldir%/quant/format.cuh %reldir%/quant/few.cuh %reldir%/quant/round.cuh %reldir%/quant/staged.cuh %reldir%/quant/super.cuh %reldir%/quant/unit.cuh %reldir%/quant/quant.h \
-  %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
-  %reldir%/reduce/lse_rows.cuh %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/scan_strip.cuh %reldir%/reduce/scan_warp.cuh %reldir%/reduce/shuffle.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh \
+  %reldir%/random/logarithm.cuh %reldir%/random/normal.cuh %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
+  %reldir%/reduce/lse_rows.cuh %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/scan_strip.cuh %reldir%/reduce/scan_warp.cuh %reldir%/reduce/shuffle.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh %reldir%/reduce/var.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/place.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk_chunk.cuh %reldir%/sort/topk_keys.cuh %reldir%/sort/topk_long.cuh %reldir%/sort/topk_rows.cuh %reldir%/sort/words.cuh \
   %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/stage.cuh %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h

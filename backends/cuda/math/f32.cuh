@@ -247,25 +247,29 @@ CM_FN float cm_f32_logaddexp(float a, float b, float (*slow)(float, float))
 
 /* ---- powers ---- */
 
-CM_SLOW float cm_f32_pow_rare(float x, float y)
+/* Where r is no power of a positive number far from the ends of the range. */
+CM_SLOW float cm_f32_pow_rare(float x, float y, float r, bool near)
 {
-    return cm_pow(x, y);
+    return near && cm_bits(fabsf(x)) - 0x800000u < 0x7f000000u ? cm_signed_power(r, x, y)
+                                                               : cm_pow(x, y);
 }
 /* log2 of a positive normal number to about 2^-32 of it: k + log2 b + 2 atanh((m - b)/(m + b))/ln
- * 2, b being one of three numbers whose logarithm has few bits, and 1 for m near 1. */
+ * 2, b being one of three numbers whose logarithm has few bits, and 1 for m near 1. What a product
+ * by a constant lost is computed with the other sign: else the compiler would multiply twice. */
 CM_FN cm_pair<float> cm_log2_short(float a)
 {
     const float c[] = {0.961796701f, 0.577075124f, 0.414129823f};
     int k;
     float m = cm_split(a, &k), b = m < 0.889f ? 0.790561557f : m > 1.1346f ? 1.28730094f : 1.0f;
     float l = m < 0.889f ? -0x1.5b3p-2f : m > 1.1346f ? 0x1.7518p-2f : 0.0f;
-    float d = m + b;
-    cm_pair<float> q = cm_quotient(cm_two(m - b, 0.0f), cm_two(d, m - (d - b)));
-    cm_pair<float> p = cm_product(q.hi, cm_const<float>::two_over_ln2);
-    float w = q.hi * q.hi, low = cm_fma(q.hi, cm_const<float>::two_over_ln2_low, p.lo);
-    low = cm_fma(cm_fma(q.lo, w, q.lo), cm_const<float>::two_over_ln2, low);
-    cm_pair<float> r = cm_fast_sum((float)k + l, p.hi);
-    return cm_fast_sum(r.hi, r.lo + cm_fma(q.hi * w, cm_poly(c, w), low));
+    float n = m - b, d = m + b, z = cm_rcp(d), q = n * z, w = q * q;
+    float rest = cm_fma(-q, m - (d - b), cm_fma(-q, d, n)) * z; /* of the quotient */
+    float p = q * cm_const<float>::two_over_ln2;
+    float over = cm_fma(-q, cm_const<float>::two_over_ln2, p);
+    float low = cm_fma(q, cm_const<float>::two_over_ln2_low, -over);
+    low = cm_fma(cm_fma(rest, w, rest), cm_const<float>::two_over_ln2, low);
+    cm_pair<float> r = cm_fast_sum((float)k + l, p);
+    return cm_fast_sum(r.hi, r.lo + cm_fma(q * w, cm_poly(c, w), low));
 }
 /* What may need more care, such as a power near the ends of the range, is left to cm_pow. */
 CM_FN float cuda_f32_pow(float x, float y)
@@ -274,13 +278,13 @@ CM_FN float cuda_f32_pow(float x, float y)
     cm_pair<float> l = cm_log2_short(a), p = cm_product(y, l.hi);
     float low = cm_fma(y, l.lo, p.lo) * cm_const<float>::ln2, shifted = p.hi + 12582912.0f;
     float r = p.hi - (shifted - 12582912.0f);
-    cm_pair<float> t = cm_product(r, cm_const<float>::ln2), e = cm_fast_sum(1.0f, t.hi);
-    float rest = cm_fma(r * r, cm_exp2_poly(r), t.lo);
+    float t = r * cm_const<float>::ln2, over = cm_fma(-r, cm_const<float>::ln2, t);
+    cm_pair<float> e = cm_fast_sum(1.0f, t);
+    float rest = cm_fma(r * r, cm_exp2_poly(r), -over);
     r = e.hi + (e.lo + cm_fma(low, e.hi + rest, rest)); /* 2^(r + low) */
     r = cm_of_bits(cm_bits(r) + (cm_bits(shifted) << 23));
-    if (!(cm_bits(a) - 0x800000u < 0x7f000000u && cm_abs(p.hi) < 125.0f))
-        return cm_f32_pow_rare(x, y);
-    return x < 0 ? cm_signed_power(r, x, y) : r;
+    const bool near = cm_abs(p.hi) < 125.0f;
+    return near & (cm_bits(x) - 0x800000u < 0x7f000000u) ? r : cm_f32_pow_rare(x, y, r, near);
 }
 
 /* ---- f32 ---- */

@@ -90,10 +90,15 @@ CM_FN double cm_rcp(double x)
     r = fma(fma(-x, r, 1.0), r, r);
     return fma(fma(-x, r, 1.0), r, r);
 }
-CM_FN double cm_rsqrt(double x)
+CM_FN double cm_rsqrt_rough(double x)
 {
     double r;
     asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));
+    return r;
+}
+CM_FN double cm_rsqrt(double x)
+{
+    double r = cm_rsqrt_rough(x);
     r = fma(fma(-x * r, r, 1.0), 0.5 * r, r);
     return fma(fma(-x * r, r, 1.0), 0.5 * r, r);
 }

@@ -365,3 +365,6 @@ extern "C" __global__ void __launch_bounds__(MM_THREADS)
 #endif
     pack<T>(p);
 }
+#if MM_HALVES_TOO
+#include "matmul/vector.cuh"
+#endif

@@ -8,7 +8,8 @@ enum {
     MM_TILE = 64,
     MM_DEPTH = 16,
     MM_THREADS = 256,
-    MM_FINISH = 1024 /* elements of a line that a block of matmul_finish takes at a time */
+    MM_VECTOR_ROWS = 4, /* of a matrix that a block multiplies by a vector */
+    MM_FINISH = 1024    /* elements of a line that a block of matmul_finish takes at a time */
 };
 
 /* Matrices, one of each product of a batch; strides count elements. at 0: there is none. */
@@ -19,6 +20,7 @@ typedef struct {
 } mm_matrix;
 
 /* matmul_tiles: out = epilogue(alpha * a@b * scale_a * scale_b + beta * out + bias), for the products from first on.
+ * matmul_vector: the same of one product, m or n being 1, where lines along k lie dense.
  * matmul_finish: the same with a the sums already. matmul_pack: out = a. */
 typedef struct {
     mm_matrix a, b, out, bias, scale_a, scale_b; /* scales are f32, of out's shape by stride 0 */

@@ -163,7 +163,11 @@ template <class T> struct columns_place {
     LINE_MEMBER void copy(vector *stage) const
     {
         for (int i = line; i < n; i += lines)
-            stage_copy_beside(stage + i * lanes, (const vector *)(in + i * in_step));
+            copy_one(stage, i);
+    }
+    LINE_MEMBER void copy_one(vector *stage, int i) const
+    {
+        stage_copy_beside(stage + i * lanes, (const vector *)(in + i * in_step));
     }
     LINE_MEMBER void put(int i, const vector &v) const { *(vector *)(out + i * out_step) = v; }
 };
@@ -200,16 +204,22 @@ template <class T> struct columns_registers {
 };
 
 /* The largest of each of the thread's columns. */
-template <class ROWS, int V> LINE_FN void columns_most(ROWS &rows, float (&most)[V])
+template <class V, int N> LINE_FN void columns_larger(float (&most)[N], const V &v)
+{
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        most[k] = cm_larger(most[k], fit_widen(v.at[k]));
+}
+template <int V> LINE_FN void columns_least(float (&most)[V])
 {
 #pragma unroll
     for (int k = 0; k < V; k++)
         most[k] = __int_as_float(0xff800000);
-    rows.template each<false>([&](typename ROWS::vector &v, int) {
-#pragma unroll
-        for (int k = 0; k < V; k++)
-            most[k] = cm_larger(most[k], fit_widen(v.at[k]));
-    });
+}
+template <class ROWS, int V> LINE_FN void columns_most(ROWS &rows, float (&most)[V])
+{
+    columns_least(most);
+    rows.template each<false>([&](typename ROWS::vector &v, int) { columns_larger(most, v); });
 }
 
 /* softmax of the tile, most being the thread's largest elements; turn: of the first join. */
@@ -297,7 +307,39 @@ template <class T, bool LOG> LINE_FN void columns_once(const norm_params &p)
 }
 
 /* One tile after another: its vectors are in registers while shared memory receives the next one's,
- * each thread those that it will take from there itself. */
+ * each thread those that it will take from there itself. They arrive and are replaced in parts, so
+ * that memory always has some to read. */
+enum { COLUMN_PARTS = 4, COLUMN_PART = NORM_COLUMN_HELD / COLUMN_PARTS };
+template <class PLACE>
+LINE_FN void columns_copy_part(const PLACE &at, typename PLACE::vector *stage, int part)
+{
+#pragma unroll
+    for (int k = 0; k < COLUMN_PART; k++) {
+        const int i = at.line + (part * COLUMN_PART + k) * at.lines;
+        if (i < at.n)
+            at.copy_one(stage, i);
+    }
+    stage_group();
+}
+template <class ROWS, int V>
+LINE_FN void columns_take_part(ROWS &rows, const typename ROWS::vector *stage, int part,
+                               float (&most)[V])
+{
+    stage_wait_but<COLUMN_PARTS - 1>();
+#pragma unroll
+    for (int k = part * COLUMN_PART; k < (part + 1) * COLUMN_PART; k++) {
+        const int i = rows.at.line + k * rows.at.lines;
+        if (i < rows.at.n) {
+            rows.held[k] = stage[i * rows.at.lanes];
+            columns_larger(most, rows.held[k]);
+        }
+    }
+    /* All its vectors have been read when these are known: the next ones may take their place. */
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        asm volatile("" : "+f"(most[k])::"memory");
+}
+
 template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
 {
     extern __shared__ __align__(32) unsigned char norm_stage[];
@@ -305,27 +347,24 @@ template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
     typedef columns_place<T> place;
     const uint64_t step = gridDim.x / NORM_CLUSTER, beside = (uint64_t)p.width * place::V;
     uint64_t tile = blockIdx.x / NORM_CLUSTER;
-    const place first(p, tile);
-    typename place::vector *const stage = (typename place::vector *)norm_stage + first.lane;
-    columns_registers<T> rows = {first};
-    first.copy(stage);
+    place next(p, tile);
+    typename place::vector *const stage = (typename place::vector *)norm_stage + next.lane;
+    columns_registers<T> rows = {next};
+#pragma unroll
+    for (int part = 0; part < COLUMN_PARTS; part++)
+        columns_copy_part(next, stage, part);
     shared.begin();
     int turn = 0;
     for (; tile * beside < p.rows; tile += step) {
         float most[place::V];
-        stage_wait();
-        rows.at = place(p, tile);
+        rows.at = next;
+        next = place(p, tile + step); /* of none behind the last tile */
+        columns_least(most);
 #pragma unroll
-        for (int k = 0; k < NORM_COLUMN_HELD; k++)
-            if (rows.at.line + k * rows.at.lines < rows.at.n)
-                rows.held[k] = stage[(rows.at.line + k * rows.at.lines) * rows.at.lanes];
-        columns_most(rows, most);
-        /* All vectors have been read when these are known: the next ones may take their place. */
-#pragma unroll
-        for (int k = 0; k < place::V; k++)
-            asm volatile("" : "+f"(most[k])::"memory");
-        if ((tile + step) * beside < p.rows)
-            place(p, tile + step).copy(stage);
+        for (int part = 0; part < COLUMN_PARTS; part++) {
+            columns_take_part(rows, stage, part, most);
+            columns_copy_part(next, stage, part);
+        }
         columns_softmax<T, LOG>(rows, most, shared, turn);
         turn += LOG ? 3 : 2;
     }

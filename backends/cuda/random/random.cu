@@ -65,7 +65,7 @@ static __device__ __forceinline__ void finish(const random_params &p, const floa
 
 /* ---- the loops: a thread takes RANDOM_EACH Philox blocks at a time ---- */
 template <int KIND, class V, class T, class BLOCK>
-static __device__ __forceinline__ bool block_of(const random_params &p, const random_constants &c,
+static __device__ __forceinline__ bool block_of(const random_params &p, const random_tables &c,
                                                 const random_block &x, BLOCK *r)
 {
     V v[16 / sizeof(V)];
@@ -78,27 +78,26 @@ template <class T, class BLOCK>
 static __device__ __noinline__ BLOCK exact_block(const random_params &p, uint64_t b)
 {
     BLOCK r;
-    block_of<RANDOM_EXACT, float, T>(p, random_table[0], random_philox(p, b), &r);
+    block_of<RANDOM_EXACT, float, T>(p, {random_table[0], nullptr}, random_philox(p, b), &r);
     return r;
 }
 template <int KIND, class T, class BLOCK>
 static __device__ __forceinline__ void make_sure(const random_params &p, uint64_t b, bool sure,
                                                  BLOCK *r)
 {
-    if constexpr (KIND == RANDOM_NORMAL && sizeof(T) < 8)
+    if constexpr ((KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD) && sizeof(T) < 8)
         if (!sure)
             *r = exact_block<T, BLOCK>(p, b);
 }
 
 /* All whole blocks. */
 template <int KIND, class V, class T>
-static __device__ __forceinline__ void dense(const random_params &p)
+static __device__ __forceinline__ void dense(const random_params &p, const random_tables &c)
 {
     const int L = 16 / sizeof(V);
     typedef cuda_vector<T, L> vector;
     uint32_t whole = (uint32_t)(p.n / L), step = gridDim.x * RANDOM_THREADS;
     uint32_t b = blockIdx.x * RANDOM_THREADS + threadIdx.x;
-    const random_constants &c = random_table[0];
     for (; b < whole; b += RANDOM_EACH * step) {
         vector r[RANDOM_EACH];
         bool sure[RANDOM_EACH];
@@ -124,12 +123,11 @@ static __device__ __forceinline__ int64_t strided_offset(const random_params &p,
 
 /* All elements, or those of a dense one after its last whole block. */
 template <int KIND, class V, class T>
-static __device__ __forceinline__ void strided(const random_params &p)
+static __device__ __forceinline__ void strided(const random_params &p, const random_tables &c)
 {
     const int L = 16 / sizeof(V);
     uint64_t begin = (p.dense ? p.n : p.first) / L, end = (p.first + p.n + L - 1) / L;
     uint64_t b = begin + (uint64_t)blockIdx.x * RANDOM_THREADS + threadIdx.x;
-    const random_constants &c = random_table[0];
     for (; b < end; b += (uint64_t)gridDim.x * RANDOM_THREADS) {
         cuda_vector<T, L> r;
         bool sure = block_of<KIND, V, T>(p, c, random_philox(p, b), &r);
@@ -143,6 +141,19 @@ static __device__ __forceinline__ void strided(const random_params &p)
     }
 }
 
+/* The block's copy of the intervals, where normal deviates need them. */
+template <int KIND, class T> static __device__ __forceinline__ const random_interval *intervals()
+{
+    if constexpr (KIND == RANDOM_NORMAL && sizeof(T) < 8) {
+        __shared__ random_interval copy[RANDOM_INTERVALS];
+        if (threadIdx.x < RANDOM_INTERVALS)
+            copy[threadIdx.x] = random_intervals[threadIdx.x];
+        __syncthreads();
+        return copy;
+    }
+    return nullptr;
+}
+
 /* On an SM at once; Turing has threads for four, and Ada and its like for six. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define RANDOM_BLOCKS 4
@@ -153,11 +164,14 @@ static __device__ __forceinline__ void strided(const random_params &p)
     extern "C" __global__ void __launch_bounds__(RANDOM_THREADS, RANDOM_BLOCKS) \
         name(const __grid_constant__ random_params p)                           \
     {                                                                           \
+        const random_tables c = {random_table[0], intervals<KIND, T>()};        \
         if (p.dense && KIND == RANDOM_UNIFORM && p.plain)                       \
-            dense<RANDOM_PLAIN, V, T>(p);                                       \
+            dense<RANDOM_PLAIN, V, T>(p, c);                                    \
+        else if (p.dense && KIND == RANDOM_NORMAL && p.plain)                   \
+            dense<RANDOM_STANDARD, V, T>(p, c);                                 \
         else if (p.dense)                                                       \
-            dense<KIND, V, T>(p);                                               \
-        strided<KIND, V, T>(p);                                                 \
+            dense<KIND, V, T>(p, c);                                            \
+        strided<KIND, V, T>(p, c);                                              \
     }
 RANDOM_KERNEL(uniform_f16, RANDOM_UNIFORM, float, __half)
 RANDOM_KERNEL(uniform_bf16, RANDOM_UNIFORM, float, __nv_bfloat16)

@@ -4,10 +4,8 @@
 #ifndef NDOCK_CUDA_RANDOM_CUH
 #define NDOCK_CUDA_RANDOM_CUH
 #include "copy/convert.cuh"
-#include "math/random.cuh"
+#include "random/normal.cuh"
 #include "random/random.h"
-
-#define RANDOM_FN static __device__ __forceinline__
 
 struct random_block {
     uint32_t w[4];
@@ -77,96 +75,6 @@ RANDOM_FN double random_plain(const random_params &p, uint64_t w)
     return __fma_rn((double)(int64_t)(w >> 11), p.range * 0x1p-53, p.a);
 }
 
-/* ---- normal, f32 ----
- * The CPU's sequence of basic operations in f64, rounded to f32 once, decides every bit. What runs
- * first is quicker, with fused multiplications, shorter polynomials (interpolated at Chebyshev
- * nodes) and one step for a division and a root. Over all words its error was at most 3.7e-13
- * (H200), of a bound of 9.1e-13 (2^-40): its rounding to f32 is the same unless a tie between two
- * floats is that near, and then (once in 32,000) the sequence itself is run. */
-
-/* Constants that do not fit into instructions. From constant memory they stay in the uniform
- * registers of a loop; as literals they would be made anew for every use, a fifth of all that runs.
- */
-struct random_constants {
-    double log[5], period, sine[5], cosine[5], turn, less_radius, less_power, less_turn;
-};
-static __constant__ random_constants random_table[1] = {
-    {{0.3333333333370585596 * 0x1p-4, 0.199999993738478238 * 0x1p-8,
-      0.1428588231051058706 * 0x1p-12, 0.1109538185769624474 * 0x1p-16,
-      0.09687485568885974326 * 0x1p-20},
-     -2 * 0.69314718055994530942 * 0x1p-20,
-     {-0.1666666666666388454, 0.008333333331078322941, -0.0001984126691611063295,
-      2.755599066472897236e-6, -2.480561171212247462e-8},
-     {-0.4999999999996387328, 0.04166666663738438726, -0.001388888509026289525,
-      0.0000247998618463614513, -2.723710857624508525e-7},
-     6.283185307179586476925 * 0x1p-32,
-     0x1p52 - 1,
-     0x1p52 + 1047 * 0x1p20,
-     0x1p52 + 0x1p29}};
-
-/* An integer as a double, less what and 2^52: the conversion would be four times as slow. */
-RANDOM_FN double random_whole(uint32_t i, double less)
-{
-    return __hiloint2double(0x43300000, (int)i) - less;
-}
-
-/* sqrt(-2 log((w >> 8) + 1) * 2^-24), not for the largest w. x = m * 2^e, m from about sqrt(1/2) to
- * sqrt(2), s = -4 (m-1)/(m+1). */
-RANDOM_FN double random_radius_near(const random_constants &c, uint32_t w)
-{
-    double k = random_whole(w >> 8, c.less_radius), y, g, z;
-    int32_t high = __double2hiint(k), power = (high + 0x00095f62) & 0x7ff00000;
-    double m = __hiloint2double(high - power + 0x3ff00000, __double2loint(k)), d = m + 1;
-    double e = random_whole((uint32_t)power, c.less_power);
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(d));
-    z = fma(-d, y, 1.0);
-    y = fma(y, fma(z, z, z), y); /* the error of y cubed */
-    double s = fma(m, -4.0, 4.0) * y, t = s * s, p = c.log[4];
-#pragma unroll
-    for (int i = 3; i >= 0; i--)
-        p = fma(p, t, c.log[i]);
-    double a = fma(e, c.period, fma(s * t, p, s));
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(a));
-    g = a * y;
-    z = fma(-g, y, 1.0);
-    return fma(g * z, fma(z, 0.375, 0.5), g);
-}
-
-/* Cosine and sine of x from -pi/4 to pi/4. */
-RANDOM_FN void random_turn_near(const random_constants &k, double x, double *cosine, double *sine)
-{
-    double t = x * x, s = k.sine[4], c = k.cosine[4];
-#pragma unroll
-    for (int i = 3; i >= 0; i--) {
-        s = fma(s, t, k.sine[i]);
-        c = fma(c, t, k.cosine[i]);
-    }
-    *sine = fma(x * t, s, x);
-    *cosine = fma(t, c, 1.0);
-}
-
-/* Within 2^13 units in the 53rd bit of a tie between two floats. */
-RANDOM_FN bool random_doubtful(double x)
-{
-    return (uint32_t)__double2loint(x) * 8 - (0x80000000u - 0x10000u) < 0x20000u;
-}
-
-/* Whether the pair is sure to be as the sequence has it. */
-RANDOM_FN bool random_normal_near(const random_constants &k, uint32_t w1, uint32_t w2, float z[2])
-{
-    /* w2 is quarter/4 + t turns, |t| <= 1/8, in units of 2^-32 that its low 8 bits do not count. */
-    uint32_t from = w2 + 0x20000000u;
-    double c, s, r = random_radius_near(k, w1);
-    random_turn_near(k, random_whole(from & 0x3fffff00u, k.less_turn) * k.turn, &c, &s);
-    c *= r;
-    s *= r;
-    bool swap = from & 0x40000000u;
-    uint32_t c32 = __float_as_uint((float)c), s32 = __float_as_uint((float)s);
-    z[0] = __uint_as_float((swap ? s32 : c32) ^ ((from ^ (from << 1)) & 0x80000000u));
-    z[1] = __uint_as_float((swap ? c32 : s32) ^ (from & 0x80000000u));
-    return !((int)random_doubtful(c) | (int)random_doubtful(s) | (int)(w1 >= 0xffffff00u));
-}
-
 /* ---- integers ---- */
 RANDOM_FN uint32_t random_integer(const random_params &p, uint32_t w)
 {
@@ -180,11 +88,18 @@ RANDOM_FN uint64_t random_integer(const random_params &p, uint64_t w)
 }
 
 /* ---- a block's values, before they are stored: whether they are sure. Where not, RANDOM_EXACT
- * instead of RANDOM_NORMAL gives them. ---- */
-enum { RANDOM_UNIFORM, RANDOM_PLAIN, RANDOM_NORMAL, RANDOM_EXACT, RANDOM_INTEGERS };
+ * instead of RANDOM_NORMAL gives them; RANDOM_STANDARD: normal ones of deviation 1. ---- */
+enum {
+    RANDOM_UNIFORM,
+    RANDOM_PLAIN,
+    RANDOM_NORMAL,
+    RANDOM_STANDARD,
+    RANDOM_EXACT,
+    RANDOM_INTEGERS
+};
 
-RANDOM_FN bool random_normals(const random_params &p, const random_constants &k,
-                              const random_block &x, bool exact, float v[4])
+RANDOM_FN bool random_normals(const random_params &p, const random_tables &k, const random_block &x,
+                              bool exact, bool standard, float v[4])
 {
     bool sure = true;
 #pragma unroll
@@ -193,18 +108,18 @@ RANDOM_FN bool random_normals(const random_params &p, const random_constants &k,
             cuda_random_normal_f32(x.w[i], x.w[i + 1], &v[i], &v[i + 1]);
         else
             sure &= random_normal_near(k, x.w[i], x.w[i + 1], &v[i]);
-        v[i] = p.a_f32 + p.range_f32 * v[i];
-        v[i + 1] = p.a_f32 + p.range_f32 * v[i + 1];
+        v[i] = p.a_f32 + (standard ? v[i] : p.range_f32 * v[i]);
+        v[i + 1] = p.a_f32 + (standard ? v[i + 1] : p.range_f32 * v[i + 1]);
     }
     return sure;
 }
 
 template <int KIND>
-RANDOM_FN bool random_values(const random_params &p, const random_constants &k,
-                             const random_block &x, float v[4])
+RANDOM_FN bool random_values(const random_params &p, const random_tables &k, const random_block &x,
+                             float v[4])
 {
-    if constexpr (KIND == RANDOM_NORMAL || KIND == RANDOM_EXACT)
-        return random_normals(p, k, x, KIND == RANDOM_EXACT, v);
+    if constexpr (KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD || KIND == RANDOM_EXACT)
+        return random_normals(p, k, x, KIND == RANDOM_EXACT, KIND == RANDOM_STANDARD, v);
     else
 #pragma unroll
         for (int i = 0; i < 4; i++)
@@ -212,11 +127,11 @@ RANDOM_FN bool random_values(const random_params &p, const random_constants &k,
     return true;
 }
 template <int KIND>
-RANDOM_FN bool random_values(const random_params &p, const random_constants &,
-                             const random_block &x, double v[2])
+RANDOM_FN bool random_values(const random_params &p, const random_tables &, const random_block &x,
+                             double v[2])
 {
     uint64_t w[2] = {random_word64(x, 0), random_word64(x, 1)};
-    if constexpr (KIND == RANDOM_NORMAL) {
+    if constexpr (KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD) {
         double z[2];
         cuda_random_normal_f64(w[0], w[1], &z[0], &z[1]);
         v[0] = p.a + p.range * z[0];
@@ -229,8 +144,8 @@ RANDOM_FN bool random_values(const random_params &p, const random_constants &,
     return true;
 }
 template <int KIND>
-RANDOM_FN bool random_values(const random_params &p, const random_constants &,
-                             const random_block &x, uint32_t v[4])
+RANDOM_FN bool random_values(const random_params &p, const random_tables &, const random_block &x,
+                             uint32_t v[4])
 {
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -238,8 +153,8 @@ RANDOM_FN bool random_values(const random_params &p, const random_constants &,
     return true;
 }
 template <int KIND>
-RANDOM_FN bool random_values(const random_params &p, const random_constants &,
-                             const random_block &x, uint64_t v[2])
+RANDOM_FN bool random_values(const random_params &p, const random_tables &, const random_block &x,
+                             uint64_t v[2])
 {
 #pragma unroll
     for (int i = 0; i < 2; i++)

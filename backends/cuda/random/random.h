@@ -21,7 +21,8 @@ typedef struct {
     int64_t stride[CUDA_WALK_FEW];
     double a, range, below; /* uniform: low, high - low, largest result; normal: mean, deviation */
     float a_f32, range_f32, below_f32, high; /* the same in f32 */
-    int32_t plain;    /* uniform: the range is a power of two, and no result exceeds the largest */
+    int32_t plain;    /* uniform: the range is a power of two, and no result exceeds the largest;
+                       * normal: the deviation is 1 */
     int32_t finite;   /* the range is, and with it all results before they are rounded to 16 bits */
     float below_half; /* what half_below is */
     uint32_t half_below; /* uniform f16, bf16: what replaces high; 0: nothing */

@@ -67,7 +67,7 @@ LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::sta
     int width = p.lanes < 32 ? p.lanes : 32;
     s = state_level<OP>::of(s, width);
     for (int h = width / 2; h; h /= 2)
-        s = OP::merge(s, state_shuffle_down(s, h, width), p);
+        s = state_level<OP>::join(s, state_shuffle_down(s, h, width), p);
     if (p.lanes <= 32)
         return s;
     if (threadIdx.x % 32 == 0)
@@ -76,7 +76,7 @@ LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::sta
     if (threadIdx.x < 32) {
         s = state_level<OP>::of(warps[threadIdx.x % (REDUCE_THREADS / 32)], 32);
         for (int h = REDUCE_THREADS / 64; h; h /= 2)
-            s = OP::merge(s, state_shuffle_down(s, h, 32), p);
+            s = state_level<OP>::join(s, state_shuffle_down(s, h, 32), p);
     }
     __syncthreads();
     return s;

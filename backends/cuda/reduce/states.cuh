@@ -6,12 +6,23 @@
 #include "math/types.cuh"
 #include "reduce/shuffle.cuh"
 
-/* What makes states of a warp cheap to join, where their operation has something of the kind: level(). */
+/* What makes states of a warp cheap to join, where their operation has something of the kind: level(), and
+ * join() of two that it made. */
 template <class OP, class = void> struct state_level {
     LINE_FN typename OP::state of(typename OP::state s, int) { return s; }
+    template <class P>
+    LINE_FN typename OP::state join(typename OP::state a, typename OP::state b, const P &p)
+    {
+        return OP::merge(a, b, p);
+    }
 };
 template <class OP> struct state_level<OP, typename OP::levels> {
     LINE_FN typename OP::state of(typename OP::state s, int width) { return OP::level(s, width); }
+    template <class P>
+    LINE_FN typename OP::state join(typename OP::state a, typename OP::state b, const P &p)
+    {
+        return OP::join(a, b, p);
+    }
 };
 
 /* Rounding a double once to what is stored: halves by way of a float rounded to odd (Boldo and

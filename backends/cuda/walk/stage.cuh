@@ -54,4 +54,18 @@ static __device__ __forceinline__ void stage_wait()
     asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
+/* The copies since the last call are a group. */
+static __device__ __forceinline__ void stage_group()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* All groups of this thread but the last N have arrived. */
+template <int N> static __device__ __forceinline__ void stage_wait_but()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}
 #endif

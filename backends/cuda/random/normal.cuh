@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Normal deviates of f32.
+ * The CPU's sequence of basic operations in f64, rounded to f32 once, decides every bit. What runs
+ * first is quicker, with fused multiplications, a logarithm by intervals and shorter polynomials
+ * (interpolated at Chebyshev nodes). Over all words its error is at most 4.2e-13 (tests/cuda/normal.cc
+ * computes it), of a bound of 4.5e-13 (2^-41): its rounding to f32 is the same unless a tie between
+ * two floats is that near, and then (once in 64,000) the sequence itself is run. */
+#ifndef NDOCK_CUDA_RANDOM_NORMAL_CUH
+#define NDOCK_CUDA_RANDOM_NORMAL_CUH
+#include "math/random.cuh"
+#include "random/logarithm.cuh"
+
+#define RANDOM_FN static __device__ __forceinline__
+
+/* Constants that do not fit into instructions. From constant memory they stay in the uniform
+ * registers of a loop; as literals they would be made anew for every use, a fifth of all that runs.
+ */
+struct random_constants {
+    double log[4], period, sine[5], cosine[5], turn, less_radius, less_power, less_turn;
+};
+/* sine and cosine are of units of 2^-32 turns. */
+static __constant__ random_constants random_table[1] = {
+    {{0.24999999999740571, 0.08333332895670763, 0.031250238152210286, 0.012582031681843665},
+     -2 * 0.69314718055994530942 * 0x1p-20,
+     {-5.218056424437415e-28, 5.583657737327933e-47, -2.8451780485647007e-66, 8.45660600360826e-86,
+      -1.629185173050223e-105},
+     {-1.0700646533225851e-18, 1.908397269146092e-37, -1.3614052701965631e-56,
+      5.2024668837630845e-76, -1.2228173184152757e-95},
+     6.283185307179586476925 * 0x1p-32,
+     0x1p52 - 1,
+     0x1p52 + 1047 * 0x1p20,
+     0x1p52 + 0x1p29}};
+
+/* What the loops of normal deviates read besides their parameters. */
+struct random_tables {
+    const random_constants &constant;
+    const random_interval *intervals; /* in shared memory */
+};
+
+/* An integer as a double, less what and 2^52: the conversion would be four times as slow. */
+RANDOM_FN double random_whole(uint32_t i, double less)
+{
+    return __hiloint2double(0x43300000, (int)i) - less;
+}
+
+/* sqrt(-2 log((w >> 8) + 1) * 2^-24), not for the largest w. x = m * 2^e, m from about sqrt(1/2) to
+ * sqrt(2). */
+RANDOM_FN double random_radius_near(const random_tables &from, uint32_t w)
+{
+    const random_constants &c = from.constant;
+    double k = random_whole(w >> 8, c.less_radius), y, g, z;
+    int32_t high = __double2hiint(k), power = (high + 0x00095f62) & 0x7ff00000;
+    high = high - power + 0x3ff00000;
+    const random_interval i = from.intervals[(high >> 14 & 0x7f) - RANDOM_FIRST_INTERVAL];
+    double m = __hiloint2double(high, __double2loint(k));
+    double e = random_whole((uint32_t)power, c.less_power);
+    double f = fma(m, i.factor, 2.0), p = c.log[3];
+#pragma unroll
+    for (int n = 2; n >= 0; n--)
+        p = fma(p, f, c.log[n]);
+    double a = fma(f * f, p, f) + fma(e, c.period, i.log);
+    y = cm_rsqrt_rough(a);
+    g = a * y;
+    z = fma(-g, y, 1.0);
+    return fma(g * z, fma(z, 0.375, 0.5), g);
+}
+
+/* Cosine and sine of u from -2^29 to 2^29 units of 2^-32 turns. */
+RANDOM_FN void random_turn_near(const random_constants &k, double u, double *cosine, double *sine)
+{
+    double t = u * u, s = k.sine[4], c = k.cosine[4];
+#pragma unroll
+    for (int i = 3; i >= 0; i--) {
+        s = fma(s, t, k.sine[i]);
+        c = fma(c, t, k.cosine[i]);
+    }
+    *sine = u * fma(t, s, k.turn);
+    *cosine = fma(t, c, 1.0);
+}
+
+/* Within 2^12 units in the 53rd bit of a tie between two floats. */
+RANDOM_FN bool random_doubtful(double x)
+{
+    return (uint32_t)__double2loint(x) * 8 - (0x80000000u - 0x8000u) < 0x10000u;
+}
+
+/* Whether the pair is sure to be as the sequence has it. */
+RANDOM_FN bool random_normal_near(const random_tables &k, uint32_t w1, uint32_t w2, float z[2])
+{
+    /* w2 is quarter/4 + t turns, |t| <= 1/8, in units of 2^-32 that its low 8 bits do not count. */
+    uint32_t from = w2 + 0x20000000u;
+    double c, s, r = random_radius_near(k, w1);
+    random_turn_near(k.constant, random_whole(from & 0x3fffff00u, k.constant.less_turn), &c, &s);
+    c *= r;
+    s *= r;
+    bool swap = from & 0x40000000u;
+    uint32_t c32 = __float_as_uint((float)c), s32 = __float_as_uint((float)s);
+    z[0] = __uint_as_float((swap ? s32 : c32) ^ ((from ^ (from << 1)) & 0x80000000u));
+    z[1] = __uint_as_float((swap ? c32 : s32) ^ (from & 0x80000000u));
+    return !((int)random_doubtful(c) | (int)random_doubtful(s) | (int)(w1 >= 0xffffff00u));
+}
+
+#endif

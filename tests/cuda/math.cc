@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Device functions compiled for the host: how near the quick normal deviates of f32 are to the sequence
+ * that decides their bits, over all words; powers of f32 beside the C library's in double. Instructions
+ * that approximate are wrong here by as much as the GPU's may be. */
+#define NDOCK_CUDA_MATH_HW_CUH
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include "tests/tap.h"
+#define __device__
+#define __constant__
+#define __align__(n) alignas(n)
+#define __forceinline__ inline
+#define CM_FN static inline
+#define CM_SLOW __attribute__((noinline)) static
+#define CM_UNROLL
+
+static uint32_t state = 1;
+static uint32_t word()
+{
+    return state = state * 1664525u + 1013904223u;
+}
+/* One of 1 - apart, 1 and 1 + apart. */
+static double about_one(double apart)
+{
+    return 1 + ((int)((word() >> 8) % 3) - 1) * apart;
+}
+
+template <class TO, class FROM> static inline TO same_bits(FROM x)
+{
+    TO y;
+    static_assert(sizeof x == sizeof y, "");
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+CM_FN uint32_t cm_bits(float x)
+{
+    return same_bits<uint32_t>(x);
+}
+CM_FN uint64_t cm_bits(double x)
+{
+    return same_bits<uint64_t>(x);
+}
+CM_FN float cm_of_bits(uint32_t u)
+{
+    return same_bits<float>(u);
+}
+CM_FN double cm_of_bits(uint64_t u)
+{
+    return same_bits<double>(u);
+}
+CM_FN float __uint_as_float(uint32_t u)
+{
+    return same_bits<float>(u);
+}
+CM_FN uint32_t __float_as_uint(float x)
+{
+    return same_bits<uint32_t>(x);
+}
+CM_FN double __hiloint2double(int high, int low)
+{
+    return same_bits<double>((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
+CM_FN int __double2hiint(double x)
+{
+    return (int)(cm_bits(x) >> 32);
+}
+CM_FN int __double2loint(double x)
+{
+    return (int)(uint32_t)cm_bits(x);
+}
+CM_FN int cm_leading_zeros(uint64_t u)
+{
+    return __builtin_clzll(u);
+}
+CM_FN uint64_t cm_mul_high(uint64_t a, uint64_t b)
+{
+    return (uint64_t)((unsigned __int128)a * b >> 64);
+}
+CM_FN float cm_rcp(float x)
+{
+    return (float)(1 / (double)x * about_one(0x1p-23));
+}
+CM_FN float cm_rsqrt(float x)
+{
+    return (float)(1 / sqrt((double)x) * about_one(0x1p-23));
+}
+CM_FN double cm_rcp(double x)
+{
+    return 1 / x;
+}
+CM_FN double cm_rsqrt(double x)
+{
+    return 1 / sqrt(x);
+}
+/* Its upper word alone. */
+CM_FN double cm_rsqrt_rough(double x)
+{
+    return cm_of_bits(cm_bits(1 / sqrt(x) * about_one(0x1p-20)) >> 32 << 32);
+}
+CM_FN float cm_exp2(float x)
+{
+    return exp2f(x);
+}
+CM_FN float cm_exp2_flushed(float x)
+{
+    return exp2f(x);
+}
+CM_FN float cm_log2(float x)
+{
+    return log2f(x);
+}
+CM_FN float cm_log2_flushed(float x)
+{
+    return log2f(x);
+}
+template <class C> static inline C cm_larger(C a, C b)
+{
+    return b > a || b != b ? b : a;
+}
+template <class C> static inline C cm_clamp(C x, C low, C high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+#include "math/f32.cuh"
+#include "random/normal.cuh"
+
+static const random_tables tables = {random_table[0], random_intervals};
+static double radius_apart, turn_apart;
+
+/* What the sequence has for a radius: its deviate where the cosine is 1, in double. */
+static double radius_of(uint32_t w)
+{
+    return sqrt(-2 * cuda_random_log(((int32_t)(w >> 8) + 1) * 0x1p-24));
+}
+
+static void radius()
+{
+    uint32_t where = 0;
+    for (uint32_t i = 0; i < 0xffffffu; i++) {
+        const double apart = fabs(random_radius_near(tables, i << 8) / radius_of(i << 8) - 1);
+        if (!(apart <= radius_apart)) {
+            radius_apart = apart;
+            where = i;
+        }
+    }
+    ok(radius_apart < 1e-13, "radius of all words: at most %.3g of the sequence, of %06x",
+       radius_apart, where);
+}
+
+static void turn()
+{
+    for (uint32_t i = 0; i < 0x400000u; i++) {
+        const double units = ((double)i - 0x200000) * 256,
+                     x = units * 6.283185307179586476925 * 0x1p-32;
+        double c, s;
+        random_turn_near(random_table[0], units, &c, &s);
+        const double near = fabs(c / cuda_random_cos(x) - 1);
+        const double far = units == 0 ? s != 0 : fabs(s / cuda_random_sin(x) - 1);
+        turn_apart = fmax(turn_apart, fmax(near, far));
+    }
+    ok(turn_apart < 3.2e-13, "cosine and sine of all words: at most %.3g of the sequence",
+       turn_apart);
+    ok(turn_apart + radius_apart + 0x1p-51 < 0x1p-41, "together less than what counts as doubtful");
+}
+
+static void pairs()
+{
+    const int n = 1 << 22;
+    int wrong = 0, doubtful = 0;
+    for (int i = 0; i < n; i++) {
+        const uint32_t a = word(), b = word() ^ word() >> 16;
+        float near[2], exact[2];
+        cuda_random_normal_f32(a, b, &exact[0], &exact[1]);
+        if (!random_normal_near(tables, a, b, near))
+            doubtful++;
+        else
+            wrong += memcmp(near, exact, sizeof near) != 0;
+    }
+    ok(wrong == 0, "%d pairs: %d that seem sure are not the sequence's", n, wrong);
+    ok(doubtful > 0 && doubtful < n / 15000, "%d of them are in doubt", doubtful);
+    float z[2];
+    ok(!random_normal_near(tables, 0xffffff00u, 7, z), "the largest word always is");
+}
+
+/* In units of the last place of a float of the same exponent. */
+static double ulps(float got, double want)
+{
+    int e;
+    frexp(want, &e);
+    return fabs(got - want) * ldexp(1, 24 - e);
+}
+
+static void powers()
+{
+    static const float exponents[] = {2.5f, -1.5f, 0.3f, 7, -3, 31.7f, 0.01f};
+    double worst = 0;
+    int odd = 0;
+    for (int i = 0; i < 7 << 18; i++) {
+        const float u = (float)(word() >> 8) * 0x1p-24f, y = exponents[i % 7];
+        const float bases[] = {0.1f + 1.9f * u, expf(20 * u - 10), 0.999f + 0.002f * u, -30 * u};
+        const float x = bases[i / 7 % 4], got = cuda_f32_pow(x, y);
+        const double want = pow((double)x, (double)y);
+        odd += (got != got) != (want != want);
+        if (want == want && fabs(want) < 0x1.fffffep127 && fabs(want) >= 0x1p-126)
+            worst = fmax(worst, ulps(got, want));
+    }
+    ok(odd == 0 && worst < 0.85, "powers of f32: at most %.3f ulp, %d unlike NaN", worst, odd);
+    static const float ends[][2] = {{0, 2.5f},      {-0.0f, 3}, {-0.0f, -3}, {INFINITY, -1},
+                                    {-INFINITY, 3}, {-2, 3},    {-2, 2.5f},  {1, NAN},
+                                    {NAN, 0},       {NAN, 2},   {2, NAN},    {1e-40f, 0.5f},
+                                    {2, 1000},      {2, -1000}, {2, -149},   {-1, INFINITY}};
+    for (const auto &end : ends) {
+        const float got = cuda_f32_pow(end[0], end[1]), want = powf(end[0], end[1]);
+        const bool right =
+            want != want ? got != got : want == got && !signbit(want) == !signbit(got);
+        ok(right || ulps(got, want) <= 1, "%g to the power %g: %g", end[0], end[1], got);
+    }
+}
+
+TAP_MAIN({"radius", radius}, {"turn", turn}, {"pairs", pairs}, {"powers", powers})
