@@ -434,7 +434,10 @@ static void by_refused_products(void)
 
 static void own_kernels(void)
 {
+    char wide[40];
     with(NO_CUDNN | NO_BLASLT);
+    snprintf(wide, sizeof wide, "by warpgroups: %d\n", CUDA_HAS_90A ? WIDE : 0);
+    has_text(answer, wide, "the weight's gradient by warpgroups, where they were compiled");
     if (trials == TRIALS && !has_text(answer, "idle: 8 unfold_beside_F32 conv_finish_image_F32\n",
                                       "each kernel was run"))
         diag("%s", answer);

@@ -89,7 +89,8 @@ template <int N> static void wide_product_tf32(const wide_product &p)
         const int column = j / 2 * 8 + lane % 4 * 2 + j % 2;
         double right[8];
         for (int k = 0; k < 8; k++) {
-            uint32_t at = begin + (uint32_t)(column / 8) * stride + (uint32_t)(column % 8 * 128 + k * 4);
+            uint32_t at =
+                begin + (uint32_t)(column / 8) * stride + (uint32_t)(column % 8 * 128 + k * 4);
             at ^= at >> 3 & 0x70;
             right[k] = (double)__uint_as_float(__float_as_uint(mma_word(at)) & ~0x1fffu);
         }
@@ -97,7 +98,9 @@ template <int N> static void wide_product_tf32(const wide_product &p)
             float &c = p.c[j / 2][half * 2 + j % 2];
             double sum = p.add ? (double)c : 0;
             for (int k = 0; k < 8; k++)
-                sum += (double)__uint_as_float(slot[lane / 4 * 4 + k % 4][half + k / 4 * 2] & ~0x1fffu) * right[k];
+                sum += (double)__uint_as_float(slot[lane / 4 * 4 + k % 4][half + k / 4 * 2] &
+                                               ~0x1fffu) *
+                       right[k];
             const float near = (float)sum;
             c = fabs((double)near) > fabs(sum) ? nextafterf(near, 0) : near;
         }

@@ -122,6 +122,7 @@ endif
 %canon_reldir%_nccl_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
 %canon_reldir%_nccl_t_LDADD = $(test_ldadd) -ldl -lm -lpthread -lrt
 %canon_reldir%_conv_calls_t_SOURCES = %reldir%/conv_calls.c %reldir%/forms.h
+%canon_reldir%_conv_calls_t_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_conv_calls_t_LDADD = $(test_ldadd) -ldl -lm
 %canon_reldir%_pool_calls_t_SOURCES = %reldir%/pool_calls.c %reldir%/forms.h
 %canon_reldir%_pool_calls_t_LDADD = $(test_ldadd) -ldl -lm

@@ -43,10 +43,10 @@ int32_t cuda_conv_wide_make(cuda_kernel *k)
     for (int i = 0; i < 2 && status == NDP_OK && CUDA_HAS_90A && k->dev->capability == 90; i++) {
         status = window_function(k, "terms_wide", NDP_F32, names[i], &f[i]);
         if (status == NDP_OK)
-            status = cuda_fail(cu.cuFuncSetAttribute(
-                                   f[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                   (int)CONV_WIDE_BYTES),
-                               "shared memory for %s", names[i]);
+            status = cuda_fail(
+                cu.cuFuncSetAttribute(f[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      (int)CONV_WIDE_BYTES),
+                "shared memory for %s", names[i]);
     }
     return status;
 }

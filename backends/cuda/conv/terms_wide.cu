@@ -7,7 +7,7 @@
 #else
 #define TERMS_WIDE_RUN(BESIDE)
 #endif
-#define TERMS_WIDE_KERNEL(name, BESIDE)                               \
+#define TERMS_WIDE_KERNEL(name, BESIDE)                                \
     extern "C" __global__ void __launch_bounds__(CONV_WIDE_THREADS, 1) \
         WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)   \
     {                                                                  \

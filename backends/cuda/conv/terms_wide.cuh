@@ -20,12 +20,12 @@ enum {
     TERMS_COLUMNS = CONV_WIDE_COLUMNS,
     TERMS_STEP = CONV_WIDE_TERMS, /* a row of a slab */
     TERMS_STAGES = CONV_WIDE_STAGES,
-    TERMS_PITCH = CONV_WIDE_PITCH,               /* of the grid's rows, in elements */
-    TERMS_SLAB = TERMS_COLUMNS * WGMMA_ROW,      /* bytes: of the high parts, the low ones follow */
-    TERMS_STAGE = CONV_WIDE_STAGE,               /* bytes; the grid's elements come last */
-    TERMS_GROUPS = 2,                            /* that multiply */
-    TERMS_WARPS = 2 * WGMMA_THREADS / 32,        /* that read, or multiply */
-    TERMS_LINE = TERMS_ROWS / 8 /* elements of a line of a thread that reads */
+    TERMS_PITCH = CONV_WIDE_PITCH,          /* of the grid's rows, in elements */
+    TERMS_SLAB = TERMS_COLUMNS * WGMMA_ROW, /* bytes: of the high parts, the low ones follow */
+    TERMS_STAGE = CONV_WIDE_STAGE,          /* bytes; the grid's elements come last */
+    TERMS_GROUPS = 2,                       /* that multiply */
+    TERMS_WARPS = 2 * WGMMA_THREADS / 32,   /* that read, or multiply */
+    TERMS_LINE = TERMS_ROWS / 8             /* elements of a line of a thread that reads */
 };
 
 /* A block's share of the line of steps, tile by tile. */
@@ -251,8 +251,8 @@ struct terms_sums {
     }
     WINDOW_MEMBER void load(const char *stage)
     {
-        const float *from = (const float *)(stage + 2 * TERMS_SLAB) + row * TERMS_PITCH +
-                            (int32_t)threadIdx.x % 4;
+        const float *from =
+            (const float *)(stage + 2 * TERMS_SLAB) + row * TERMS_PITCH + (int32_t)threadIdx.x % 4;
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
 #pragma unroll
