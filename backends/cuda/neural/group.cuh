@@ -44,6 +44,41 @@ NEURAL_FN group_at group_item(const group_params &p, uint64_t i)
     return {n * dim->at.in, n * dim->at.out, n * dim->g, n * dim->scale, n * dim->bias};
 }
 
+/* Where items of a cell lie, each `step` after the one before. Of two dimensions whose inner one is as long as a step only
+ * the first item needs a division: passes over memory would else be bound by those. */
+struct group_items {
+    const group_params &p;
+    int64_t i, step, inner;
+    bool walks;
+    group_at at;
+
+    __device__ __forceinline__ group_items(const group_params &params, int64_t first, int64_t by)
+        : p(params), i(first), step(by), inner(first)
+    {
+        uint64_t n = (uint64_t)first;
+        walks = p.n_item == 2 && p.dim[p.n_cell].at.extent >= step;
+        if (walks)
+            inner = (int64_t)line_index(p.dim[p.n_cell].at, true, n);
+        at = group_item(p, (uint64_t)first);
+    }
+    __device__ __forceinline__ void next()
+    {
+        const group_dim &in = p.dim[p.n_cell], &out = p.dim[p.n_cell + 1];
+        i += step;
+        inner += step;
+        if (!walks) {
+            at = group_item(p, (uint64_t)i);
+            return;
+        }
+        const bool over = inner >= in.at.extent;
+        const int64_t back = over ? in.at.extent : 0, on = step - back;
+        inner -= back;
+        at.x += on * in.at.in + (over ? out.at.in : 0);
+        at.out += on * in.at.out + (over ? out.at.out : 0);
+        at.g += on * in.g + (over ? out.g : 0);
+    }
+};
+
 NEURAL_FN double *group_row(const group_params &p, int64_t row)
 {
     return (double *)p.rows_at + row * GROUP_ROW;

@@ -18,15 +18,16 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_sums(const g
         const double shift = group_shift<T>(p, cell);
         const int64_t most = (part + 1) * p.chunk, end = most < p.items ? most : p.items;
         sums all;
-        for (int64_t i = part * p.chunk + lane; i < end; i += GROUP_UNROLL * lanes) {
+        group_items items(p, part * p.chunk + lane, lanes);
+        for (int64_t i = items.i; i < end; i += GROUP_UNROLL * lanes) {
             C x[GROUP_UNROLL][V], g[GROUP_UNROLL][V];
 #pragma unroll
             for (int u = 0; u < GROUP_UNROLL; u++)
                 if (i + u * lanes < end) {
-                    const group_at at = group_item(p, (uint64_t)(i + u * lanes));
-                    neural_load<T, V>((const T *)p.x + from.x + at.x, 0, x[u]);
+                    neural_load<T, V>((const T *)p.x + from.x + items.at.x, 0, x[u]);
                     if (GRAD)
-                        neural_load<T, V>((const T *)p.g + from.g + at.g, 0, g[u]);
+                        neural_load<T, V>((const T *)p.g + from.g + items.at.g, 0, g[u]);
+                    items.next();
                 }
 #pragma unroll
             for (int u = 0; u < GROUP_UNROLL; u++)
@@ -59,17 +60,18 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_apply(const 
         const C scale = p.scale ? neural_widen(((const T *)p.scale)[from.scale]) : (C)1;
         const C bias = p.bias ? neural_widen(((const T *)p.bias)[from.bias]) : (C)0;
         const int64_t most = (part + 1) * p.chunk, end = most < p.items ? most : p.items;
-        for (int64_t i = part * p.chunk + lane; i < end; i += GROUP_UNROLL * lanes) {
+        group_items items(p, part * p.chunk + lane, lanes);
+        for (int64_t i = items.i; i < end; i += GROUP_UNROLL * lanes) {
             C x[GROUP_UNROLL][V], g[GROUP_UNROLL][V];
             int64_t to[GROUP_UNROLL];
 #pragma unroll
             for (int u = 0; u < GROUP_UNROLL; u++)
                 if (i + u * lanes < end) {
-                    const group_at at = group_item(p, (uint64_t)(i + u * lanes));
-                    to[u] = from.out + at.out;
-                    neural_load<T, V>((const T *)p.x + from.x + at.x, 0, x[u]);
+                    to[u] = from.out + items.at.out;
+                    neural_load<T, V>((const T *)p.x + from.x + items.at.x, 0, x[u]);
                     if (GRAD)
-                        neural_load<T, V>((const T *)p.g + from.g + at.g, 0, g[u]);
+                        neural_load<T, V>((const T *)p.g + from.g + items.at.g, 0, g[u]);
+                    items.next();
                 }
 #pragma unroll
             for (int u = 0; u < GROUP_UNROLL; u++)
