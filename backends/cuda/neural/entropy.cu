@@ -22,12 +22,28 @@ template <class T, int V, bool WARP> struct entropy_row {
     const T *a;
     int64_t lane, lanes, items;
 
-    __device__ __forceinline__ void load(int64_t i, C (&x)[V]) const
+    __device__ __forceinline__ neural_raw<T, V> read(int64_t i) const
     {
-        if (V > 1)
-            neural_load<T, V>(a, i, x);
-        else
-            x[0] = neural_widen(a[i * p.a_step]);
+        return neural_read<T, V>(a + i * (V > 1 ? V : p.a_step));
+    }
+    /* f(i, vector i) of this thread's vectors in turn, of which several are underway. */
+    template <class F> __device__ __forceinline__ void each(F f) const
+    {
+        enum { U = sizeof(C) == 8 ? 2 : 4 };
+        for (int64_t i = lane; i < items; i += U * lanes) {
+            neural_raw<T, V> v[U];
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (i + u * lanes < items)
+                    v[u] = read(i + u * lanes);
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (i + u * lanes < items) {
+                    C x[V];
+                    neural_widen(v[u], x);
+                    f(i + u * lanes, x);
+                }
+        }
     }
     __device__ __forceinline__ C weight(int64_t i) const
     {
@@ -48,9 +64,8 @@ NEURAL_FN entropy_sums sums_of(const entropy_row<T, V, WARP> &r)
     const bool smooth = r.p.smoothing != 0;
     C most = none, sum = 0;
     double s[3] = {0, 0, 0};
-    for (int64_t i = r.lane; i < r.items; i += r.lanes) {
-        C x[V], top = most, part = 0, w = 0, all = 0;
-        r.load(i, x);
+    r.each([&](int64_t i, const C(&x)[V]) {
+        C top = most, part = 0, w = 0, all = 0;
 #pragma unroll
         for (int k = 0; k < V; k++)
             top = x[k] > top ? x[k] : top;
@@ -63,7 +78,7 @@ NEURAL_FN entropy_sums sums_of(const entropy_row<T, V, WARP> &r)
             part += neural_exp(x[k] - (most > none ? most : (C)0));
         sum += part;
         if (!smooth)
-            continue;
+            return;
 #pragma unroll
         for (int k = 0; k < V; k++) {
             C by = r.weight(i * V + k);
@@ -72,7 +87,7 @@ NEURAL_FN entropy_sums sums_of(const entropy_row<T, V, WARP> &r)
         }
         s[1] += w;
         s[2] += all;
-    }
+    });
     entropy_sums t;
     t.max = neural_max<WARP>((double)most);
     s[0] = most > none ? (double)sum * exp((double)most - t.max) : (double)sum;
@@ -98,9 +113,7 @@ NEURAL_FN void gradient_of(const entropy_row<T, V, WARP> &r, T *out, int64_t y, 
     }
     const C factor = (C)((own + each * t.weights) / t.sum * g), less = (C)(each * g),
             at_y = (C)(own * g), max = (C)t.max;
-    for (int64_t i = r.lane; i < r.items; i += r.lanes) {
-        C x[V];
-        r.load(i, x);
+    r.each([&](int64_t i, C(&x)[V]) {
 #pragma unroll
         for (int k = 0; k < V; k++) {
             const int64_t c = i * V + k;
@@ -114,7 +127,7 @@ NEURAL_FN void gradient_of(const entropy_row<T, V, WARP> &r, T *out, int64_t y, 
             neural_store<T, V>(out, i, x);
         else
             neural_narrow(&out[i * p.out_step], x[0]);
-    }
+    });
 }
 
 template <class T, int V, bool WARP, bool GRAD> NEURAL_FN void entropy_rows(const neural_entropy &p)
