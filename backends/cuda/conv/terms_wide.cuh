@@ -3,8 +3,8 @@
  * one, as gathered_product.cuh has them, of which warpgroups multiply near twice as many as warps do.
  *
  * A block sums a tile of CONV_WIDE_ROWS channels of the grid and CONV_WIDE_COLUMNS channels of the image of one tap.
- * Terms are pixels, CONV_WIDE_TERMS of them a step. One warpgroup reads the grid's elements and one the image's, of which
- * it makes both parts, since what products read from shared memory is TF32 already; two warpgroups of 64 rows each
+ * Terms are pixels, CONV_WIDE_TERMS of them a step. Two warpgroups read: the grid's elements are copied as they are, of the
+ * image's they make both parts, since what products read from shared memory is TF32 already. Two warpgroups of 64 rows each
  * multiply, and make the parts of the grid's elements in registers. Gates tell who may read or write a stage of shared
  * memory.
  *
@@ -83,7 +83,7 @@ struct terms_memory {
     {
         if (threadIdx.x == 0)
             for (int i = 0; i < TERMS_STAGES; i++) {
-                wgmma_gate_set(full(i), TERMS_WARPS);
+                wgmma_gate_set(full(i), TERMS_WARPS + 2 * WGMMA_THREADS); /* and copies */
                 wgmma_gate_set(free(i), TERMS_WARPS);
             }
         __syncthreads();
@@ -99,130 +99,98 @@ struct terms_memory {
 
 /* ---- warpgroups that read ---- */
 
-/* A thread has two lines of TERMS_LINE elements, of one term each, in every eighth row. Pixels side by side: a warp's threads
- * have terms side by side, and the lines two rows. Channels side by side: eight threads have eight rows of a term, and the
- * lines two terms. Either way a warp writes to all banks at once. */
-template <bool BESIDE> struct terms_place {
-    int32_t lane, warp;
-    WINDOW_MEMBER terms_place()
-        : lane((int32_t)threadIdx.x % 32), warp((int32_t)threadIdx.x / 32 % 4)
-    {
-    }
-    WINDOW_MEMBER int32_t term(int line) const
-    {
-        return BESIDE ? (2 * warp + line) * 4 + lane / 8 : lane;
-    }
-    /* The first one, of the first eight. */
-    WINDOW_MEMBER int32_t row(int line) const { return BESIDE ? lane % 8 : 2 * warp + line; }
-};
-typedef float terms_line[TERMS_LINE];
-
-/* Elements of a line from `from` on, zeros where there are none. */
-template <bool BESIDE>
-WINDOW_FN void terms_get(terms_line &x, const float *from, int64_t stride, bool there)
-{
-    const int64_t apart = BESIDE ? 8 : 8 * stride;
-#pragma unroll
-    for (int j = 0; j < TERMS_LINE; j++, from += apart)
-        x[j] = there ? *from : 0;
-}
-
-/* The grid's elements as they are. */
-template <bool BESIDE> struct terms_grid {
+/* A thread reads TERMS_LINE elements of one term, in every eighth row, of grid and image. Pixels side by side: a warp's
+ * threads have terms side by side, and each warp a row of eight. Channels side by side: eight threads have eight rows of a
+ * term. Either way a warp writes to all banks at once. Elements of the image are underway for two steps. */
+template <bool BESIDE> struct terms_loader {
+    typedef float line[TERMS_LINE];
     const cuda_convolving &p;
-    const terms_place<BESIDE> place;
-    const float *from;
-    terms_line x[2];
+    const terms_memory &memory;
+    int32_t term, row, tap;
+    const float *grid, *image; /* of the tile, at the thread's first row */
 
-    WINDOW_MEMBER explicit terms_grid(const cuda_convolving &params) : p(params) {}
-    WINDOW_MEMBER void begin(int32_t tile)
+    WINDOW_MEMBER terms_loader(const cuda_convolving &params, const terms_memory &of)
+        : p(params), memory(of)
     {
-        from = (const float *)p.grid + terms_row_of(p, tile) * p.grid_stride[1];
+        const int32_t lane = (int32_t)threadIdx.x % 32,
+                      warp = (int32_t)threadIdx.x / 32 % TERMS_WARPS;
+        term = BESIDE ? warp * 4 + lane / 8 : lane;
+        row = BESIDE ? lane % 8 : warp;
     }
-    WINDOW_MEMBER void read(int32_t step)
-    {
-#pragma unroll
-        for (int line = 0; line < 2; line++) {
-            const int32_t t = step * TERMS_STEP + place.term(line);
-            const bool there = t < p.k;
-            const int64_t offset = gather_grid(p, gather_pixel_of(p, there ? t : 0));
-            terms_get<BESIDE>(x[line], from + offset + place.row(line) * p.grid_stride[1],
-                              p.grid_stride[1], there);
-        }
-    }
-    WINDOW_MEMBER void write(char *stage) const
-    {
-#pragma unroll
-        for (int line = 0; line < 2; line++) {
-            float *to = (float *)(stage + 2 * TERMS_SLAB) + place.row(line) * TERMS_PITCH +
-                        place.term(line);
-#pragma unroll
-            for (int j = 0; j < TERMS_LINE; j++)
-                to[j * 8 * TERMS_PITCH] = x[line][j];
-        }
-    }
-};
-
-/* Both parts of the image's elements, zeros where a tap meets none. */
-template <bool BESIDE> struct terms_image {
-    const cuda_convolving &p;
-    const terms_place<BESIDE> place;
-    const float *from;
-    int32_t tap;
-    terms_line x[2];
-
-    WINDOW_MEMBER explicit terms_image(const cuda_convolving &params) : p(params) {}
     WINDOW_MEMBER void begin(int32_t tile)
     {
         const int32_t n = terms_column_of(p, tile);
         tap = (int32_t)cuda_quotient((uint32_t)n, p.by_ci);
-        from = (const float *)p.image + (n - tap * p.ci) * p.image_stride[1];
+        grid = (const float *)p.grid + (terms_row_of(p, tile) + row) * p.grid_stride[1];
+        image = (const float *)p.image + (n - tap * p.ci + row) * p.image_stride[1];
     }
-    WINDOW_MEMBER void read(int32_t step)
+    WINDOW_MEMBER void read(line &x, int32_t step) const
     {
+        const int32_t t = step * TERMS_STEP + term;
+        const int64_t apart = BESIDE ? 8 : 8 * p.image_stride[1];
+        int64_t offset;
+        const bool there =
+            gather_meets(p, gather_pixel_of(p, t < p.k ? t : 0), tap, &offset) && t < p.k;
+        const float *from = image + (there ? offset : 0);
 #pragma unroll
-        for (int line = 0; line < 2; line++) {
-            const int32_t t = step * TERMS_STEP + place.term(line);
-            int64_t offset;
-            const bool there =
-                gather_meets(p, gather_pixel_of(p, t < p.k ? t : 0), tap, &offset) && t < p.k;
-            terms_get<BESIDE>(x[line],
-                              from + (there ? offset : 0) + place.row(line) * p.image_stride[1],
-                              p.image_stride[1], there);
+        for (int j = 0; j < TERMS_LINE; j++, from += apart)
+            x[j] = there ? *from : 0;
+    }
+    /* Both parts. */
+    WINDOW_MEMBER void write(const line &x, int32_t stage) const
+    {
+        char *to = memory.stages + stage + wgmma_chunk(row, term / 4) + term % 4 * 4;
+#pragma unroll
+        for (int j = 0; j < TERMS_LINE; j++, to += WGMMA_ATOM) {
+            uint32_t high, low;
+            mma_split_tf32(x[j], &high, &low);
+            *(uint32_t *)to = high;
+            *(uint32_t *)(to + TERMS_SLAB) = low;
         }
     }
-    WINDOW_MEMBER void write(char *stage) const
+    WINDOW_MEMBER void copy_grid(int32_t step, int32_t stage) const
     {
+        const int32_t t = step * TERMS_STEP + term;
+        const int64_t apart = BESIDE ? 8 : 8 * p.grid_stride[1];
+        const bool there = t < p.k;
+        const float *from = grid + gather_grid(p, gather_pixel_of(p, there ? t : 0));
+        const mma_address to =
+            memory.at + (mma_address)(stage + 2 * TERMS_SLAB + (row * TERMS_PITCH + term) * 4);
 #pragma unroll
-        for (int line = 0; line < 2; line++) {
-            const int32_t term = place.term(line);
-            char *to = stage + wgmma_chunk(place.row(line), term / 4) + term % 4 * 4;
-#pragma unroll
-            for (int j = 0; j < TERMS_LINE; j++, to += WGMMA_ATOM) {
-                uint32_t high, low;
-                mma_split_tf32(x[line][j], &high, &low);
-                *(uint32_t *)to = high;
-                *(uint32_t *)(to + TERMS_SLAB) = low;
-            }
-        }
+        for (int j = 0; j < TERMS_LINE; j++, from += apart)
+            mma_fetch_word(to + j * 8 * TERMS_PITCH * 4, from, there);
+    }
+    /* A step whose elements of the image are in x, and then the read of those two steps later. */
+    WINDOW_MEMBER void step(line &x, int32_t step, int32_t last, int32_t done) const
+    {
+        if (done >= TERMS_STAGES)
+            wgmma_gate_wait(memory.free(done), memory.parity(done - TERMS_STAGES));
+        copy_grid(step, memory.stage(done));
+        wgmma_gate_arrive_copied(memory.full(done));
+        write(x, memory.stage(done));
+        wgmma_publish();
+        memory.arrive(memory.full(done));
+        if (step + 2 < last)
+            read(x, step + 2);
     }
 };
 
-/* A step's elements are on their way while its stage is still in use. */
-template <class L> WINDOW_FN void terms_read(const cuda_convolving &p, const terms_memory &memory)
+template <bool BESIDE>
+WINDOW_FN void terms_read(const cuda_convolving &p, const terms_memory &memory)
 {
     terms_share share(p);
-    L loader(p);
+    terms_loader<BESIDE> loader(p, memory);
     int32_t done = 0;
     share.each([&](int32_t tile, int32_t first, int32_t last) {
+        typename terms_loader<BESIDE>::line even, odd;
         loader.begin(tile);
-        for (int32_t step = first; step < last; step++, done++) {
-            loader.read(step);
-            if (done >= TERMS_STAGES)
-                wgmma_gate_wait(memory.free(done), memory.parity(done - TERMS_STAGES));
-            loader.write(memory.stages + memory.stage(done));
-            wgmma_publish();
-            memory.arrive(memory.full(done));
+        loader.read(even, first);
+        if (first + 1 < last)
+            loader.read(odd, first + 1);
+        for (int32_t step = first; step < last; step += 2) {
+            loader.step(even, step, last, done++);
+            if (step + 1 < last)
+                loader.step(odd, step + 1, last, done++);
         }
     });
 }
@@ -363,10 +331,7 @@ template <bool BESIDE> WINDOW_FN void terms_wide(const cuda_convolving &p)
         terms_multiply(p, memory);
     } else {
         wgmma_give_registers<64>();
-        if (group == TERMS_GROUPS)
-            terms_read<terms_grid<BESIDE>>(p, memory);
-        else
-            terms_read<terms_image<BESIDE>>(p, memory);
+        terms_read<BESIDE>(p, memory);
     }
 }
 
