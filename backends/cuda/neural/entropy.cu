@@ -51,6 +51,16 @@ template <class T, int V, bool WARP> struct entropy_row {
     }
 };
 
+/* The larger number: of x that is none, the other. */
+NEURAL_FN float neural_larger(float x, float than)
+{
+    return fmaxf(x, than);
+}
+NEURAL_FN double neural_larger(double x, double than)
+{
+    return fmax(x, than);
+}
+
 /* A row's maximum, sum of exponentials below it, weighted scores, weights. */
 struct entropy_sums {
     double max, sum, weighted, weights;
@@ -68,7 +78,7 @@ NEURAL_FN entropy_sums sums_of(const entropy_row<T, V, WARP> &r)
         C top = most, part = 0, w = 0, all = 0;
 #pragma unroll
         for (int k = 0; k < V; k++)
-            top = x[k] > top ? x[k] : top;
+            top = neural_larger(x[k], top);
         if (top > most) {
             sum *= most > none ? neural_exp(most - top) : (C)0;
             most = top;
@@ -113,16 +123,23 @@ NEURAL_FN void gradient_of(const entropy_row<T, V, WARP> &r, T *out, int64_t y, 
     }
     const C factor = (C)((own + each * t.weights) / t.sum * g), less = (C)(each * g),
             at_y = (C)(own * g), max = (C)t.max;
+    const int64_t at = y / V; /* of vectors, the target's */
     r.each([&](int64_t i, C(&x)[V]) {
 #pragma unroll
-        for (int k = 0; k < V; k++) {
-            const int64_t c = i * V + k;
-            C v = neural_exp(x[k] - max) * factor;
-            if (p.smoothing != 0)
-                v -= less * r.weight(c);
-            v = c == y ? v - at_y : v;
-            x[k] = y >= 0 ? v : (C)0;
-        }
+        for (int k = 0; k < V; k++)
+            x[k] = neural_exp(x[k] - max) * factor;
+        if (p.smoothing != 0)
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                x[k] -= less * r.weight(i * V + k);
+        if (i == at)
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                x[k] = i * V + k == y ? x[k] - at_y : x[k];
+        if (y < 0)
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                x[k] = (C)0;
         if (V > 1)
             neural_store<T, V>(out, i, x);
         else
