@@ -151,18 +151,34 @@ template <class T, int V> NEURAL_FN void cell_held(const group_params &p)
         known[GROUP_MEAN] = mean;
         known[GROUP_FACTOR] = 1.0 / sqrt(variance + p.eps);
         const group_affine<C> affine(known);
-        for (int j = (int)threadIdx.x; j < vectors; j += (int)blockDim.x) {
-            const int64_t cell = p.per_row == 1 ? 0 : cuda_quotient((uint32_t)j, p.by_items);
-            C v[V], scale = (C)1, bias = (C)0;
-            neural_load<T, V>((const T *)(stage + j), 0, v);
-            if (p.scale)
-                scale = neural_widen(((const T *)p.scale)[from.scale + cell * p.dim[0].scale]);
-            if (p.bias)
-                bias = neural_widen(((const T *)p.bias)[from.bias + cell * p.dim[0].bias]);
+        for (int j = (int)threadIdx.x; j < vectors; j += GROUP_UNROLL * (int)blockDim.x) {
+            C scale[GROUP_UNROLL], bias[GROUP_UNROLL];
 #pragma unroll
-            for (int k = 0; k < V; k++)
-                v[k] = p.bias ? neural_fma(affine.of(v[k]), scale, bias) : affine.of(v[k]) * scale;
-            neural_store<T, V>((T *)p.out + from.out, j, v);
+            for (int u = 0; u < GROUP_UNROLL; u++) { /* loads that no store is waited for */
+                const int at = j + u * (int)blockDim.x;
+                const int64_t cell =
+                    p.per_row == 1 || at >= vectors ? 0 : cuda_quotient((uint32_t)at, p.by_items);
+                scale[u] = (C)1;
+                bias[u] = (C)0;
+                if (p.scale)
+                    scale[u] =
+                        neural_widen(((const T *)p.scale)[from.scale + cell * p.dim[0].scale]);
+                if (p.bias)
+                    bias[u] = neural_widen(((const T *)p.bias)[from.bias + cell * p.dim[0].bias]);
+            }
+#pragma unroll
+            for (int u = 0; u < GROUP_UNROLL; u++) {
+                const int at = j + u * (int)blockDim.x;
+                C v[V];
+                if (at >= vectors)
+                    break;
+                neural_load<T, V>((const T *)(stage + at), 0, v);
+#pragma unroll
+                for (int k = 0; k < V; k++)
+                    v[k] = p.bias ? neural_fma(affine.of(v[k]), scale[u], bias[u])
+                                  : affine.of(v[k]) * scale[u];
+                neural_store<T, V>((T *)p.out + from.out, at, v);
+            }
         }
     }
 }
