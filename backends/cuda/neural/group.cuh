@@ -88,12 +88,14 @@ template <bool WALKS> struct group_items {
         }
     }
 };
-/* f(items) for those that follow `first` by so many. */
-template <class F>
+/* f(items) for those that follow `first` by so many. WALK: both ways, of which one takes more registers. */
+template <bool WALK = true, class F>
 NEURAL_FN void group_walk(const group_params &p, int64_t first, int64_t step, F f)
 {
     const int64_t inner = p.dim[p.n_cell].at.extent;
-    if (p.n_item == 1 || (p.n_item == 2 && inner >= step && inner < INT32_MAX / 2))
+    if (!WALK)
+        f(group_items<false>(p, first, step));
+    else if (p.n_item == 1 || (p.n_item == 2 && inner >= step && inner < INT32_MAX / 2))
         f(group_items<true>(p, first, step));
     else
         f(group_items<false>(p, first, step));
