@@ -6,7 +6,7 @@
 #include "tests/cuda/stubs.h"
 
 /* NDOCK_TEST_LONG=1: as many as reach every kernel, for most of a minute. */
-enum { TRIALS = 48, TRIALS_SLICE = 12, DIAGONAL = 24, GATHERED = 12 };
+enum { TRIALS = 48, TRIALS_SLICE = 12, DIAGONAL = 24, GATHERED = 12, WIDE = 4 };
 enum { FORWARD, TRANSPOSED, INPUT, WEIGHT, KINDS };
 static const char *const names[KINDS] = {"conv", "conv_transpose", "conv_grad_input",
                                          "conv_grad_weight"};
@@ -291,6 +291,35 @@ static void gathered_trial(trial *t, int turn)
     t->b = form_of(t->dtype, 1, &t->co, PLANES);
 }
 
+/* Whole tiles of both channels, for the weight's gradient by warpgroups: pixels or channels side by side, one and two tiles
+ * of rows, terms that fill no step, blocks that begin and end within tiles. */
+static void wide_trial(trial *t, int turn)
+{
+    *t = (trial){.kind = WEIGHT, .lead = 1, .dtype = ND_F32, .n = 4};
+    t->co = 128 * (1 + turn / 2 % 2);
+    t->ci = 128;
+    t->o.groups = 1;
+    for (int d = 0; d < 3; d++) {
+        t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        if (d == 0)
+            continue;
+        t->kernel[d] = d == 1 && turn / 2 % 2 ? 1 : 2;
+        t->dilation[d] = 1 + below(2);
+        t->stride[d] = 1 + (turn == 1);
+        t->padding[d] = below(3);
+        t->image[d] = (9 + below(2)) * t->stride[d];
+        t->grid[d] = windows_of(t, d);
+    }
+    const int layout = turn % 2 ? BESIDE : PLANES;
+    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
+    const int64_t w[4] = {t->co, t->ci, t->kernel[1], t->kernel[2]};
+    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
+    t->x = form_of(t->dtype, 4, x, layout);
+    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
+    t->y = form_of(t->dtype, 4, y, layout);
+    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+}
+
 /* Numbers of f32 with all their bits, of which products of parts lose none; and one that has no parts. */
 static void fill_bits(const form *f, char *data, float special)
 {
@@ -306,14 +335,17 @@ enum {
     ODD_SUMS,
     FIRST_DIAGONAL, /* those for tensor cores */
     FIRST_GATHERED = FIRST_DIAGONAL + DIAGONAL,
-    ALL_KINDS = FIRST_GATHERED + GATHERED
+    FIRST_WIDE = FIRST_GATHERED + GATHERED,
+    ALL_KINDS = FIRST_WIDE + WIDE
 };
 
 static int one_trial(int which)
 {
     trial t;
     int kind = which;
-    if (kind >= FIRST_GATHERED)
+    if (kind >= FIRST_WIDE)
+        wide_trial(&t, kind - FIRST_WIDE);
+    else if (kind >= FIRST_GATHERED)
         gathered_trial(&t, kind - FIRST_GATHERED);
     else if (kind >= FIRST_DIAGONAL)
         diagonal_trial(&t, kind - FIRST_DIAGONAL);
@@ -372,6 +404,7 @@ static int look(void)
     printf("computed: %d\n", done);
     const int left = idle_kernels("stub_conv_idle", ends);
     printf("idle: %d %s %s\n", left, ends[0], ends[1]);
+    printf("by warpgroups: %d\n", counted("libcuda.so.1", "stub_conv_wide_count"));
     printf("cuDNN: %d\n", counted("libcudnn.so.9", "stub_convolutions"));
     printf("cuBLASLt: %d\n", counted("libcublasLt.so.13", "stub_products"));
     return 0;
@@ -401,7 +434,10 @@ static void by_refused_products(void)
 
 static void own_kernels(void)
 {
+    char wide[40];
     with(NO_CUDNN | NO_BLASLT);
+    snprintf(wide, sizeof wide, "by warpgroups: %d\n", CUDA_HAS_90A ? WIDE : 0);
+    has_text(answer, wide, "the weight's gradient by warpgroups, where they were compiled");
     if (trials == TRIALS && !has_text(answer, "idle: 8 unfold_beside_F32 conv_finish_image_F32\n",
                                       "each kernel was run"))
         diag("%s", answer);

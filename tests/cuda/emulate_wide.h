@@ -76,6 +76,43 @@ template <class T, int N> struct wgmma {
         wide_queue({wide_product_of<T, N, WIDE_TURNED>, c, a, b, {}, add});
     }
 };
+/* Of TF32, whose sums are cut off. */
+template <int N> static void wide_product_tf32(const wide_product &p)
+{
+    const int lane = (int)(threadIdx.x % 32);
+    const uint32_t stride = (uint32_t)(p.right >> 32 & 0x3fff) << 4,
+                   begin = (uint32_t)(p.right & 0x3fff) << 4;
+    uint32_t(*slot)[WARP_WORDS] = warp_slots();
+    memcpy(slot[lane], p.held, sizeof p.held);
+    warp_barrier();
+    for (int j = 0; j < N / 4; j++) {
+        const int column = j / 2 * 8 + lane % 4 * 2 + j % 2;
+        double right[8];
+        for (int k = 0; k < 8; k++) {
+            uint32_t at =
+                begin + (uint32_t)(column / 8) * stride + (uint32_t)(column % 8 * 128 + k * 4);
+            at ^= at >> 3 & 0x70;
+            right[k] = (double)__uint_as_float(__float_as_uint(mma_word(at)) & ~0x1fffu);
+        }
+        for (int half = 0; half < 2; half++) {
+            float &c = p.c[j / 2][half * 2 + j % 2];
+            double sum = p.add ? (double)c : 0;
+            for (int k = 0; k < 8; k++)
+                sum += (double)__uint_as_float(slot[lane / 4 * 4 + k % 4][half + k / 4 * 2] &
+                                               ~0x1fffu) *
+                       right[k];
+            const float near = (float)sum;
+            c = fabs((double)near) > fabs(sum) ? nextafterf(near, 0) : near;
+        }
+    }
+    warp_barrier();
+}
+template <int N> struct wgmma_tf32 {
+    static void held(float (&c)[N / 8][4], const uint32_t (&a)[4], uint64_t b, bool add)
+    {
+        wide_queue({wide_product_tf32<N>, c, 0, b, {a[0], a[1], a[2], a[3]}, add});
+    }
+};
 MMA_FN void wgmma_begin(void) {}
 MMA_FN void wgmma_commit(void)
 {

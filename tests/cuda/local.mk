@@ -29,7 +29,7 @@ EXTRA_DIST += %reldir%/stub_driver.c %reldir%/stub_memory.c %reldir%/stub_nvml.c
 EXTRA_DIST += %reldir%/stub_cufft.c %reldir%/stub_fft.c %reldir%/fft_layouts.c %reldir%/fft.c
 EXTRA_DIST += %reldir%/linalg.c %reldir%/emulate.cc %reldir%/emulate.h %reldir%/fibre.h %reldir%/linalg_calls.c %reldir%/linalg_errors.c %reldir%/stub_cusolver.c %reldir%/stub_cusolver.h %reldir%/stub_cusolver_svd.c %reldir%/stub_linalg.cc
 EXTRA_DIST += %reldir%/stub_linalg_kernels.h %reldir%/attention_calls.c %reldir%/attention_lab.h %reldir%/norm_calls.c %reldir%/neural_lab.h %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/emulate_wide.h %reldir%/stub_neural.cc
-EXTRA_DIST += %reldir%/conv_calls.c %reldir%/forms.h %reldir%/stub_conv.cc %reldir%/stub_conv_kernels.h %reldir%/stub_cudnn.c
+EXTRA_DIST += %reldir%/conv_calls.c %reldir%/forms.h %reldir%/stub_conv.cc %reldir%/stub_conv_wide.cc %reldir%/stub_conv_kernels.h %reldir%/stub_cudnn.c
 EXTRA_DIST += %reldir%/scan_calls.c %reldir%/stub_scan.cc %reldir%/select_calls.c %reldir%/stub_select.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/pool_calls.c %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h
 EXTRA_DIST += %reldir%/order_calls.c %reldir%/stub_order.cc %reldir%/stub_fourier.cc %reldir%/graph_calls.c %reldir%/stub_graph.c
 EXTRA_DIST += %reldir%/math.cc %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
@@ -66,7 +66,7 @@ TESTS += $(cuda_tests) %reldir%/assembled.sh
 check_LTLIBRARIES += %reldir%/libblasltstub.la %reldir%/libcudastub.la %reldir%/libcudnnstub.la %reldir%/libcufftstub.la %reldir%/libcusolverstub.la %reldir%/libncclstub.la %reldir%/libnvmlstub.la %reldir%/libnvrtcstub.la
 endif
 %canon_reldir%_libcudastub_la_SOURCES = %reldir%/emulate.cc %reldir%/emulate.h %reldir%/fibre.h %reldir%/emulate_warp.cc %reldir%/emulate_warp.h %reldir%/emulate_wide.h %reldir%/stub_device.c %reldir%/stub_driver.c %reldir%/stub_fft.c %reldir%/stub_graph.c \
-  %reldir%/stub_scan.cc %reldir%/stub_select.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/stub_linalg.cc %reldir%/stub_linalg_kernels.h %reldir%/stub_memory.c %reldir%/stub_share.c %reldir%/stub_conv.cc %reldir%/stub_conv_kernels.h %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h %reldir%/stub_neural.cc %reldir%/stub_order.cc %reldir%/stub_fourier.cc
+  %reldir%/stub_scan.cc %reldir%/stub_select.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/stub_linalg.cc %reldir%/stub_linalg_kernels.h %reldir%/stub_memory.c %reldir%/stub_share.c %reldir%/stub_conv.cc %reldir%/stub_conv_wide.cc %reldir%/stub_conv_kernels.h %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h %reldir%/stub_neural.cc %reldir%/stub_order.cc %reldir%/stub_fourier.cc
 %canon_reldir%_libcudastub_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_libcudastub_la_CXXFLAGS = -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fno-exceptions -fno-rtti
 %canon_reldir%_libcudastub_la_LDFLAGS = $(mock_ldflags)
@@ -126,6 +126,7 @@ endif
 %canon_reldir%_nccl_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
 %canon_reldir%_nccl_t_LDADD = $(test_ldadd) -ldl -lm -lpthread -lrt
 %canon_reldir%_conv_calls_t_SOURCES = %reldir%/conv_calls.c %reldir%/forms.h
+%canon_reldir%_conv_calls_t_CPPFLAGS = $(AM_CPPFLAGS) $(ND_CUDA_CPPFLAGS)
 %canon_reldir%_conv_calls_t_LDADD = $(test_ldadd) -ldl -lm
 %canon_reldir%_pool_calls_t_SOURCES = %reldir%/pool_calls.c %reldir%/forms.h
 %canon_reldir%_pool_calls_t_LDADD = $(test_ldadd) -ldl -lm

@@ -22,16 +22,18 @@ FAMILY(order)
 FAMILY(fourier)
 FAMILY(select)
 FAMILY(scan)
+FAMILY(conv_wide)
 #undef FAMILY
-enum { FAMILIES = 8, PLACES = 1000 }; /* those of family k begin at (k + 1) * PLACES */
+enum { FAMILIES = 9, PLACES = 1000 }; /* those of family k begin at (k + 1) * PLACES */
 static const struct {
     int (*kernel)(const char *);
     int (*launch)(int, const void *, unsigned, unsigned, unsigned, unsigned);
 } families[FAMILIES] = {
-    {stub_linalg_kernel, stub_linalg_launch}, {stub_pool_kernel, stub_pool_launch},
-    {stub_conv_kernel, stub_conv_launch},     {stub_neural_kernel, stub_neural_launch},
-    {stub_order_kernel, stub_order_launch},   {stub_fourier_kernel, stub_fourier_launch},
-    {stub_select_kernel, stub_select_launch}, {stub_scan_kernel, stub_scan_launch}};
+    {stub_linalg_kernel, stub_linalg_launch},      {stub_pool_kernel, stub_pool_launch},
+    {stub_conv_kernel, stub_conv_launch},          {stub_neural_kernel, stub_neural_launch},
+    {stub_order_kernel, stub_order_launch},        {stub_fourier_kernel, stub_fourier_launch},
+    {stub_select_kernel, stub_select_launch},      {stub_scan_kernel, stub_scan_launch},
+    {stub_conv_wide_kernel, stub_conv_wide_launch}};
 
 /* The function of that name; NULL: of another one, which does nothing. */
 CUfunction stub_kernel(const char *name);

@@ -56,13 +56,35 @@ WINDOW_FN void beside_add(const T *x, const C (&weight)[V], C (&sum)[V])
         sum[k] = neural_fma(some[k], weight[k], sum[k]);
 }
 
+/* Of floats by the one copy of the code (conv_activate_apart): a thread that has many sums would else skip a hundred
+ * kilobytes of instructions for each. */
+template <class C, int V> WINDOW_FN void beside_activate(int32_t epilogue, C (&sum)[V])
+{
+#pragma unroll
+    for (int k = 0; k < V; k += 4) {
+        float four[4] = {};
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (k + i < V)
+                four[i] = (float)sum[k + i];
+        if (sizeof(C) == 4)
+            conv_activate_four(epilogue, four);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (k + i < V)
+                sum[k + i] = sizeof(C) == 4 ? (C)four[i] : conv_activate(epilogue, sum[k + i]);
+    }
+}
+
 template <class T, int V, class C>
 WINDOW_FN void beside_save(const cuda_convolving &p, T *to, int32_t channel, C (&sum)[V])
 {
-    if (p.bias || p.epilogue)
+    if (p.bias)
 #pragma unroll
         for (int k = 0; k < V; k++)
-            sum[k] = conv_finished<T>(p, sum[k], channel + k);
+            sum[k] += neural_widen(((const T *)p.bias)[(channel + k) * p.bias_stride]);
+    if (p.epilogue)
+        beside_activate(p.epilogue, sum);
     neural_store<T, V>(to, 0, sum);
 }
 

@@ -36,6 +36,19 @@ enum {
           (CONV_GATHER_DEPTH * ((rows) + 8) + (columns) * (CONV_GATHER_DEPTH + 4)) + \
       2 * (columns)) *                                                               \
      4)
+/* The weight's gradient by products of warpgroups: a block's rows, columns and terms at once, the pitch of the grid's rows,
+ * bytes of a stage (both parts of the columns, and the rows), stages, and bytes with gates and what begins at a slab. */
+enum {
+    CONV_WIDE_ROWS = 128,
+    CONV_WIDE_COLUMNS = 128,
+    CONV_WIDE_TERMS = 32,
+    CONV_WIDE_PITCH = CONV_WIDE_TERMS + 4,
+    CONV_WIDE_STAGE =
+        (2 * CONV_WIDE_COLUMNS * CONV_WIDE_TERMS + CONV_WIDE_ROWS * CONV_WIDE_PITCH) * 4,
+    CONV_WIDE_STAGES = 4,
+    CONV_WIDE_THREADS = 512,
+    CONV_WIDE_BYTES = CONV_WIDE_STAGES * (CONV_WIDE_STAGE + 16) + 1024
+};
 enum { CONV_WHOLE_PIXELS = 1, CONV_WHOLE_CHANNELS = 2 };
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 

@@ -99,6 +99,8 @@ int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev
     if (q->kind == CONV_WEIGHT) {
         if (q->k < 8 * CONV_GATHER_DEPTH * 2)
             return 0;
+        if (cuda_conv_is_wide(q, dev))
+            return q->is_gathered = 1;
         take_splits(q, dev);
     }
     return q->is_gathered =
@@ -136,6 +138,8 @@ int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_p
     const int64_t M = tile_rows(q), N = tile_columns(q);
     const int64_t rows = conv_round_up(p->m, M) / M, columns = conv_round_up(p->n, N) / N;
     int32_t status = NDP_OK;
+    if (q->is_wide)
+        return cuda_conv_wide_run(k, s, q, p);
     if (q->kind == CONV_INPUT)
         cuda_conv_turn_around(p);
     p->by_tiles[0] = cuda_divisor_of((uint32_t)pixels->shape[4]);
@@ -173,5 +177,5 @@ int32_t cuda_conv_gathered_make(cuda_kernel *k)
                 cu.cuFuncSetAttribute(f[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
                 "shared memory for %s", names[i]);
     }
-    return status;
+    return status == NDP_OK ? cuda_conv_wide_make(k) : status;
 }

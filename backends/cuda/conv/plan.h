@@ -37,7 +37,8 @@ enum {
     CONV_GATHER_BESIDE = CONV_GATHER_PLANES + 2,
     CONV_GATHER_TERMS = CONV_GATHER_BESIDE + 2,
     CONV_GATHER_TERMS_BESIDE = CONV_GATHER_TERMS + 2,
-    CONV_FUNCTIONS = CONV_GATHER_TERMS_BESIDE + 2
+    CONV_WIDE_TERMS_PLANES = CONV_GATHER_TERMS_BESIDE + 2, /* and of channels side by side */
+    CONV_FUNCTIONS = CONV_WIDE_TERMS_PLANES + 2
 };
 _Static_assert((int)CONV_FUNCTIONS <= (int)CUDA_FUNCTIONS,
                "a kernel has room for a convolution's functions");
@@ -51,6 +52,7 @@ typedef struct {
     int32_t splits, grouped; /* grouped: by kernels for groups of some channels */
     int32_t is_short;        /* the weight's gradient by a kernel for windows of few elements */
     int32_t is_gathered;     /* by products of ours of f32 */
+    int32_t is_wide, blocks; /* by warpgroups; part: steps of a block */
     int32_t is_diagonal;     /* groups of some channels of 16 bits by tensor cores */
 } conv_plan;
 
@@ -117,6 +119,14 @@ int32_t cuda_conv_gathered_make(cuda_kernel *);
 uint64_t cuda_conv_gathered_scratch(const conv_plan *);
 int32_t cuda_conv_gathered_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
                                cuda_convolving *);
+
+/* ---- terms_wide.c: the weight's gradient of f32 by products of warpgroups ---- */
+
+/* Whether they compute a call that is gathered; sets the parts of its sums. */
+int cuda_conv_is_wide(conv_plan *, const ndp_dev *);
+/* Finds the kernels. Inside cuda_enter(). */
+int32_t cuda_conv_wide_make(cuda_kernel *);
+int32_t cuda_conv_wide_run(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
 
 /* ---- short.c: the weight's gradient of windows of few elements, in f32 ---- */
 

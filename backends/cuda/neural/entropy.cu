@@ -22,18 +22,44 @@ template <class T, int V, bool WARP> struct entropy_row {
     const T *a;
     int64_t lane, lanes, items;
 
-    __device__ __forceinline__ void load(int64_t i, C (&x)[V]) const
+    __device__ __forceinline__ neural_raw<T, V> read(int64_t i) const
     {
-        if (V > 1)
-            neural_load<T, V>(a, i, x);
-        else
-            x[0] = neural_widen(a[i * p.a_step]);
+        return neural_read<T, V>(a + i * (V > 1 ? V : p.a_step));
+    }
+    /* f(i, vector i) of this thread's vectors in turn, of which several are underway. */
+    template <class F> __device__ __forceinline__ void each(F f) const
+    {
+        enum { U = sizeof(C) == 8 ? 2 : 4 };
+        for (int64_t i = lane; i < items; i += U * lanes) {
+            neural_raw<T, V> v[U];
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (i + u * lanes < items)
+                    v[u] = read(i + u * lanes);
+#pragma unroll
+            for (int u = 0; u < U; u++)
+                if (i + u * lanes < items) {
+                    C x[V];
+                    neural_widen(v[u], x);
+                    f(i + u * lanes, x);
+                }
+        }
     }
     __device__ __forceinline__ C weight(int64_t i) const
     {
         return p.weights ? (C)neural_widen(((const T *)p.weights)[i * p.weights_step]) : (C)1;
     }
 };
+
+/* The larger number: of x that is none, the other. */
+NEURAL_FN float neural_larger(float x, float than)
+{
+    return fmaxf(x, than);
+}
+NEURAL_FN double neural_larger(double x, double than)
+{
+    return fmax(x, than);
+}
 
 /* A row's maximum, sum of exponentials below it, weighted scores, weights. */
 struct entropy_sums {
@@ -48,12 +74,11 @@ NEURAL_FN entropy_sums sums_of(const entropy_row<T, V, WARP> &r)
     const bool smooth = r.p.smoothing != 0;
     C most = none, sum = 0;
     double s[3] = {0, 0, 0};
-    for (int64_t i = r.lane; i < r.items; i += r.lanes) {
-        C x[V], top = most, part = 0, w = 0, all = 0;
-        r.load(i, x);
+    r.each([&](int64_t i, const C(&x)[V]) {
+        C top = most, part = 0, w = 0, all = 0;
 #pragma unroll
         for (int k = 0; k < V; k++)
-            top = x[k] > top ? x[k] : top;
+            top = neural_larger(x[k], top);
         if (top > most) {
             sum *= most > none ? neural_exp(most - top) : (C)0;
             most = top;
@@ -63,7 +88,7 @@ NEURAL_FN entropy_sums sums_of(const entropy_row<T, V, WARP> &r)
             part += neural_exp(x[k] - (most > none ? most : (C)0));
         sum += part;
         if (!smooth)
-            continue;
+            return;
 #pragma unroll
         for (int k = 0; k < V; k++) {
             C by = r.weight(i * V + k);
@@ -72,7 +97,7 @@ NEURAL_FN entropy_sums sums_of(const entropy_row<T, V, WARP> &r)
         }
         s[1] += w;
         s[2] += all;
-    }
+    });
     entropy_sums t;
     t.max = neural_max<WARP>((double)most);
     s[0] = most > none ? (double)sum * exp((double)most - t.max) : (double)sum;
@@ -98,23 +123,28 @@ NEURAL_FN void gradient_of(const entropy_row<T, V, WARP> &r, T *out, int64_t y, 
     }
     const C factor = (C)((own + each * t.weights) / t.sum * g), less = (C)(each * g),
             at_y = (C)(own * g), max = (C)t.max;
-    for (int64_t i = r.lane; i < r.items; i += r.lanes) {
-        C x[V];
-        r.load(i, x);
+    const int64_t at = y / V; /* of vectors, the target's */
+    r.each([&](int64_t i, C(&x)[V]) {
 #pragma unroll
-        for (int k = 0; k < V; k++) {
-            const int64_t c = i * V + k;
-            C v = neural_exp(x[k] - max) * factor;
-            if (p.smoothing != 0)
-                v -= less * r.weight(c);
-            v = c == y ? v - at_y : v;
-            x[k] = y >= 0 ? v : (C)0;
-        }
+        for (int k = 0; k < V; k++)
+            x[k] = neural_exp(x[k] - max) * factor;
+        if (p.smoothing != 0)
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                x[k] -= less * r.weight(i * V + k);
+        if (i == at)
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                x[k] = i * V + k == y ? x[k] - at_y : x[k];
+        if (y < 0)
+#pragma unroll
+            for (int k = 0; k < V; k++)
+                x[k] = (C)0;
         if (V > 1)
             neural_store<T, V>(out, i, x);
         else
             neural_narrow(&out[i * p.out_step], x[0]);
-    }
+    });
 }
 
 template <class T, int V, bool WARP, bool GRAD> NEURAL_FN void entropy_rows(const neural_entropy &p)

@@ -44,6 +44,63 @@ NEURAL_FN group_at group_item(const group_params &p, uint64_t i)
     return {n * dim->at.in, n * dim->at.out, n * dim->g, n * dim->scale, n * dim->bias};
 }
 
+/* Where items of a cell lie, each `step` after the one before. Where they have one dimension, or two whose inner one is as
+ * long as a step (WALKS), only the first item needs divisions, by which passes over memory would else be bound. */
+template <bool WALKS> struct group_items {
+    const group_params &p;
+    int64_t i, step, x, out, g; /* x, out, g: from one to the next */
+    int32_t inner, most;        /* of two dimensions */
+    group_at at;
+
+    __device__ __forceinline__ group_items(const group_params &params, int64_t first, int64_t by)
+        : p(params), i(first), step(by), inner(0), most(INT32_MAX)
+    {
+        const group_dim &in = p.dim[p.n_cell];
+        uint64_t n = (uint64_t)first;
+        if (WALKS && p.n_item == 2) {
+            inner = (int32_t)line_index(in.at, true, n);
+            most = (int32_t)in.at.extent;
+        }
+        x = step * in.at.in;
+        out = step * in.at.out;
+        g = step * in.g;
+        at = group_item(p, (uint64_t)first);
+    }
+    __device__ __forceinline__ void next()
+    {
+        if (!WALKS) {
+            i += step;
+            at = group_item(p, (uint64_t)i);
+            return;
+        }
+        at.x += x;
+        at.out += out;
+        at.g += g;
+        if (most == INT32_MAX)
+            return;
+        inner += (int32_t)step;
+        if (inner >= most) {
+            const group_dim &in = p.dim[p.n_cell], &outer = p.dim[p.n_cell + 1];
+            inner -= most;
+            at.x += outer.at.in - most * in.at.in;
+            at.out += outer.at.out - most * in.at.out;
+            at.g += outer.g - most * in.g;
+        }
+    }
+};
+/* f(items) for those that follow `first` by so many. WALK: both ways, of which one takes more registers. */
+template <bool WALK = true, class F>
+NEURAL_FN void group_walk(const group_params &p, int64_t first, int64_t step, F f)
+{
+    const int64_t inner = p.dim[p.n_cell].at.extent;
+    if (!WALK)
+        f(group_items<false>(p, first, step));
+    else if (p.n_item == 1 || (p.n_item == 2 && inner >= step && inner < INT32_MAX / 2))
+        f(group_items<true>(p, first, step));
+    else
+        f(group_items<false>(p, first, step));
+}
+
 NEURAL_FN double *group_row(const group_params &p, int64_t row)
 {
     return (double *)p.rows_at + row * GROUP_ROW;

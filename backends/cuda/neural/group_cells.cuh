@@ -9,6 +9,7 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_sums(const g
 {
     typedef typename neural_computed<T>::type C;
     typedef group_sums<C, GRAD> sums;
+    typedef neural_raw<T, V> vector;
     const int64_t beside = WARP ? GROUP_THREADS / 32 : 1, lanes = WARP ? 32 : GROUP_THREADS;
     const int64_t lane = WARP ? threadIdx.x % 32 : threadIdx.x;
     int64_t unit = (int64_t)blockIdx.x * beside + (WARP ? threadIdx.x / 32 : 0);
@@ -18,21 +19,30 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_sums(const g
         const double shift = group_shift<T>(p, cell);
         const int64_t most = (part + 1) * p.chunk, end = most < p.items ? most : p.items;
         sums all;
-        for (int64_t i = part * p.chunk + lane; i < end; i += GROUP_UNROLL * lanes) {
-            C x[GROUP_UNROLL][V], g[GROUP_UNROLL][V];
+        group_walk(p, part * p.chunk + lane, lanes, [&](auto items) {
+            for (int64_t i = items.i; i < end; i += GROUP_UNROLL * lanes) {
+                vector v[GROUP_UNROLL], w[GRAD ? GROUP_UNROLL : 1];
 #pragma unroll
-            for (int u = 0; u < GROUP_UNROLL; u++)
-                if (i + u * lanes < end) {
-                    const group_at at = group_item(p, (uint64_t)(i + u * lanes));
-                    neural_load<T, V>((const T *)p.x + from.x + at.x, 0, x[u]);
-                    if (GRAD)
-                        neural_load<T, V>((const T *)p.g + from.g + at.g, 0, g[u]);
+                for (int u = 0; u < GROUP_UNROLL; u++) {
+                    if (i + u * lanes < end) {
+                        v[u] = neural_read<T, V>((const T *)p.x + from.x + items.at.x);
+                        if (GRAD)
+                            w[GRAD ? u : 0] =
+                                neural_read<T, V>((const T *)p.g + from.g + items.at.g);
+                    }
+                    items.next();
                 }
 #pragma unroll
-            for (int u = 0; u < GROUP_UNROLL; u++)
-                if (i + u * lanes < end)
-                    all.template take<T, V>(x[u], g[u], shift);
-        }
+                for (int u = 0; u < GROUP_UNROLL; u++)
+                    if (i + u * lanes < end) {
+                        C x[V], g[V];
+                        neural_widen(v[u], x);
+                        if (GRAD)
+                            neural_widen(w[GRAD ? u : 0], g);
+                        all.template take<T, V>(x, g, shift);
+                    }
+            }
+        });
         all.end();
         neural_sum<sums::N, WARP>(all.s);
         double *to = (double *)p.partial + (cell * p.cell_step + part * p.part_step) * sums::N;
@@ -47,6 +57,7 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_sums(const g
 template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_apply(const group_params &p)
 {
     typedef typename neural_computed<T>::type C;
+    typedef neural_raw<T, V> vector;
     const int64_t beside = WARP ? GROUP_THREADS / 32 : 1, lanes = WARP ? 32 : GROUP_THREADS;
     const int64_t lane = WARP ? threadIdx.x % 32 : threadIdx.x, units = p.cells * p.parts;
     int64_t turn = (int64_t)blockIdx.x * beside + (WARP ? threadIdx.x / 32 : 0);
@@ -59,33 +70,41 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_apply(const 
         const C scale = p.scale ? neural_widen(((const T *)p.scale)[from.scale]) : (C)1;
         const C bias = p.bias ? neural_widen(((const T *)p.bias)[from.bias]) : (C)0;
         const int64_t most = (part + 1) * p.chunk, end = most < p.items ? most : p.items;
-        for (int64_t i = part * p.chunk + lane; i < end; i += GROUP_UNROLL * lanes) {
-            C x[GROUP_UNROLL][V], g[GROUP_UNROLL][V];
-            int64_t to[GROUP_UNROLL];
+        group_walk(p, part * p.chunk + lane, lanes, [&](auto items) {
+            for (int64_t i = items.i; i < end; i += GROUP_UNROLL * lanes) {
+                vector v[GROUP_UNROLL], w[GRAD ? GROUP_UNROLL : 1];
+                int64_t to[GROUP_UNROLL];
 #pragma unroll
-            for (int u = 0; u < GROUP_UNROLL; u++)
-                if (i + u * lanes < end) {
-                    const group_at at = group_item(p, (uint64_t)(i + u * lanes));
-                    to[u] = from.out + at.out;
-                    neural_load<T, V>((const T *)p.x + from.x + at.x, 0, x[u]);
-                    if (GRAD)
-                        neural_load<T, V>((const T *)p.g + from.g + at.g, 0, g[u]);
-                }
-#pragma unroll
-            for (int u = 0; u < GROUP_UNROLL; u++)
-                if (i + u * lanes < end) {
-#pragma unroll
-                    for (int k = 0; k < V; k++) {
+                for (int u = 0; u < GROUP_UNROLL; u++) {
+                    if (i + u * lanes < end) {
+                        to[u] = from.out + items.at.out;
+                        v[u] = neural_read<T, V>((const T *)p.x + from.x + items.at.x);
                         if (GRAD)
-                            x[u][k] = slope.of(x[u][k], g[u][k] * scale);
-                        else if (p.bias)
-                            x[u][k] = neural_fma(affine.of(x[u][k]), scale, bias);
-                        else
-                            x[u][k] = affine.of(x[u][k]) * scale;
+                            w[GRAD ? u : 0] =
+                                neural_read<T, V>((const T *)p.g + from.g + items.at.g);
                     }
-                    neural_store<T, V>((T *)p.out + to[u], 0, x[u]);
+                    items.next();
                 }
-        }
+#pragma unroll
+                for (int u = 0; u < GROUP_UNROLL; u++)
+                    if (i + u * lanes < end) {
+                        C x[V], g[V];
+                        neural_widen(v[u], x);
+                        if (GRAD)
+                            neural_widen(w[GRAD ? u : 0], g);
+#pragma unroll
+                        for (int k = 0; k < V; k++) {
+                            if (GRAD)
+                                x[k] = slope.of(x[k], g[k] * scale);
+                            else if (p.bias)
+                                x[k] = neural_fma(affine.of(x[k]), scale, bias);
+                            else
+                                x[k] = affine.of(x[k]) * scale;
+                        }
+                        neural_store<T, V>((T *)p.out + to[u], 0, x);
+                    }
+            }
+        });
     }
 }
 
@@ -132,18 +151,34 @@ template <class T, int V> NEURAL_FN void cell_held(const group_params &p)
         known[GROUP_MEAN] = mean;
         known[GROUP_FACTOR] = 1.0 / sqrt(variance + p.eps);
         const group_affine<C> affine(known);
-        for (int j = (int)threadIdx.x; j < vectors; j += (int)blockDim.x) {
-            const int64_t cell = p.per_row == 1 ? 0 : cuda_quotient((uint32_t)j, p.by_items);
-            C v[V], scale = (C)1, bias = (C)0;
-            neural_load<T, V>((const T *)(stage + j), 0, v);
-            if (p.scale)
-                scale = neural_widen(((const T *)p.scale)[from.scale + cell * p.dim[0].scale]);
-            if (p.bias)
-                bias = neural_widen(((const T *)p.bias)[from.bias + cell * p.dim[0].bias]);
+        for (int j = (int)threadIdx.x; j < vectors; j += GROUP_UNROLL * (int)blockDim.x) {
+            C scale[GROUP_UNROLL], bias[GROUP_UNROLL];
 #pragma unroll
-            for (int k = 0; k < V; k++)
-                v[k] = p.bias ? neural_fma(affine.of(v[k]), scale, bias) : affine.of(v[k]) * scale;
-            neural_store<T, V>((T *)p.out + from.out, j, v);
+            for (int u = 0; u < GROUP_UNROLL; u++) { /* loads that no store is waited for */
+                const int at = j + u * (int)blockDim.x;
+                const int64_t cell =
+                    p.per_row == 1 || at >= vectors ? 0 : cuda_quotient((uint32_t)at, p.by_items);
+                scale[u] = (C)1;
+                bias[u] = (C)0;
+                if (p.scale)
+                    scale[u] =
+                        neural_widen(((const T *)p.scale)[from.scale + cell * p.dim[0].scale]);
+                if (p.bias)
+                    bias[u] = neural_widen(((const T *)p.bias)[from.bias + cell * p.dim[0].bias]);
+            }
+#pragma unroll
+            for (int u = 0; u < GROUP_UNROLL; u++) {
+                const int at = j + u * (int)blockDim.x;
+                C v[V];
+                if (at >= vectors)
+                    break;
+                neural_load<T, V>((const T *)(stage + at), 0, v);
+#pragma unroll
+                for (int k = 0; k < V; k++)
+                    v[k] = p.bias ? neural_fma(affine.of(v[k]), scale[u], bias[u])
+                                  : affine.of(v[k]) * scale[u];
+                neural_store<T, V>((T *)p.out + from.out, at, v);
+            }
         }
     }
 }

@@ -56,6 +56,7 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
 {
     typedef typename neural_computed<T>::type C;
     typedef group_sums<C, GRAD> sums;
+    typedef neural_raw<T, V> vector;
     enum { U = sizeof(T) == 2 && !GRAD ? 2 * GROUP_UNROLL : GROUP_UNROLL };
     const column_place at(p, V);
     sums all[V];
@@ -63,36 +64,47 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
 #pragma unroll
     for (int k = 0; k < V; k++)
         shift[k] = at.has ? group_shift<T>(p, at.cell + k) : 0;
-    int64_t i = (int64_t)blockIdx.y * p.chunk + at.line;
-    for (; at.has && i < at.end; i += U * at.lines) {
-        C x[U][V], g[U][V];
-        const bool whole = i + (U - 1) * at.lines < at.end;
+    group_walk<sizeof(T) == 2>(
+        p, (int64_t)blockIdx.y * p.chunk + at.line, at.lines, [&](auto items) {
+            for (int64_t i = items.i; at.has && i < at.end; i += U * at.lines) {
+                vector v[U], w[GRAD ? U : 1];
+                C x[U][V], g[GRAD ? U : 1][V];
+                const bool whole = i + (U - 1) * at.lines < at.end;
 #pragma unroll
-        for (int u = 0; u < U; u++)
-            if (i + u * at.lines < at.end) {
-                const group_at item = group_item(p, (uint64_t)(i + u * at.lines));
-                neural_load<T, V>((const T *)p.x + at.from.x + item.x, 0, x[u]);
-                if (GRAD)
-                    neural_load<T, V>((const T *)p.g + at.from.g + item.g, 0, g[u]);
-            }
-#pragma unroll
-        for (int k = 0; k < V; k++) {
-            C down[U], by[U];
-#pragma unroll
-            for (int u = 0; u < U; u++) {
-                down[u] = x[u][k];
-                by[u] = GRAD ? g[u][k] : (C)0;
-            }
-            if (whole)
-                all[k].template take<T, U>(down, by, shift[k]);
-#pragma unroll
-            for (int u = 0; u < U; u++)
-                if (!whole && i + u * at.lines < at.end) {
-                    const C one[1] = {down[u]}, with[1] = {by[u]};
-                    all[k].add(one, with, shift[k]);
+                for (int u = 0; u < U; u++) {
+                    if (i + u * at.lines < at.end) {
+                        v[u] = neural_read<T, V>((const T *)p.x + at.from.x + items.at.x);
+                        if (GRAD)
+                            w[GRAD ? u : 0] =
+                                neural_read<T, V>((const T *)p.g + at.from.g + items.at.g);
+                    }
+                    items.next();
                 }
-        }
-    }
+#pragma unroll
+                for (int u = 0; u < U; u++) {
+                    neural_widen(v[u], x[u]);
+                    if (GRAD)
+                        neural_widen(w[GRAD ? u : 0], g[GRAD ? u : 0]);
+                }
+#pragma unroll
+                for (int k = 0; k < V; k++) {
+                    C down[U], by[U];
+#pragma unroll
+                    for (int u = 0; u < U; u++) {
+                        down[u] = x[u][k];
+                        by[u] = GRAD ? g[GRAD ? u : 0][k] : (C)0;
+                    }
+                    if (whole)
+                        all[k].template take<T, U>(down, by, shift[k]);
+#pragma unroll
+                    for (int u = 0; u < U; u++)
+                        if (!whole && i + u * at.lines < at.end) {
+                            const C one[1] = {down[u]}, with[1] = {by[u]};
+                            all[k].add(one, with, shift[k]);
+                        }
+                }
+            }
+        });
 #pragma unroll
     for (int k = 0; k < V; k++)
         all[k].end();
@@ -105,6 +117,7 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
 template <class T, int V, bool GRAD> NEURAL_FN void column_apply(const group_params &p)
 {
     typedef typename neural_computed<T>::type C;
+    typedef neural_raw<T, V> vector;
     enum { U = sizeof(T) == 2 ? 4 : 2 };
     const column_place at(p, V);
     C high[V], low[V], factor[V], rest[V], a[V], scale[V], bias[V];
@@ -126,36 +139,44 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_apply(const group_par
         if (p.bias)
             bias[k] = neural_widen(((const T *)p.bias)[at.from.bias + k * p.dim[0].bias]);
     }
-    int64_t i = (int64_t)blockIdx.y * p.chunk + at.line;
-    for (; i < at.end; i += U * at.lines) {
-        C x[U][V], g[U][V];
-        int64_t to[U];
+    group_walk<sizeof(T) == 2>(
+        p, (int64_t)blockIdx.y * p.chunk + at.line, at.lines, [&](auto items) {
+            for (int64_t i = items.i; i < at.end; i += U * at.lines) {
+                vector v[U], w[GRAD ? U : 1];
+                int64_t to[U];
 #pragma unroll
-        for (int u = 0; u < U; u++)
-            if (i + u * at.lines < at.end) {
-                const group_at item = group_item(p, (uint64_t)(i + u * at.lines));
-                to[u] = at.from.out + item.out;
-                neural_load<T, V>((const T *)p.x + at.from.x + item.x, 0, x[u]);
-                if (GRAD)
-                    neural_load<T, V>((const T *)p.g + at.from.g + item.g, 0, g[u]);
-            }
-#pragma unroll
-        for (int u = 0; u < U; u++)
-            if (i + u * at.lines < at.end) {
-#pragma unroll
-                for (int k = 0; k < V; k++) {
-                    const C t = (x[u][k] - high[k]) - low[k];
-                    if (GRAD)
-                        x[u][k] = ((g[u][k] * scale[k] - a[k]) - t * rest[k]) * factor[k];
-                    else if (p.bias)
-                        x[u][k] =
-                            neural_fma(neural_fma(t, factor[k], t * rest[k]), scale[k], bias[k]);
-                    else
-                        x[u][k] = neural_fma(t, factor[k], t * rest[k]) * scale[k];
+                for (int u = 0; u < U; u++) {
+                    if (i + u * at.lines < at.end) {
+                        to[u] = at.from.out + items.at.out;
+                        v[u] = neural_read<T, V>((const T *)p.x + at.from.x + items.at.x);
+                        if (GRAD)
+                            w[GRAD ? u : 0] =
+                                neural_read<T, V>((const T *)p.g + at.from.g + items.at.g);
+                    }
+                    items.next();
                 }
-                neural_store<T, V>((T *)p.out + to[u], 0, x[u]);
+#pragma unroll
+                for (int u = 0; u < U; u++)
+                    if (i + u * at.lines < at.end) {
+                        C x[V], g[V];
+                        neural_widen(v[u], x);
+                        if (GRAD)
+                            neural_widen(w[GRAD ? u : 0], g);
+#pragma unroll
+                        for (int k = 0; k < V; k++) {
+                            const C t = (x[k] - high[k]) - low[k];
+                            if (GRAD)
+                                x[k] = ((g[k] * scale[k] - a[k]) - t * rest[k]) * factor[k];
+                            else if (p.bias)
+                                x[k] = neural_fma(neural_fma(t, factor[k], t * rest[k]), scale[k],
+                                                  bias[k]);
+                            else
+                                x[k] = neural_fma(t, factor[k], t * rest[k]) * scale[k];
+                        }
+                        neural_store<T, V>((T *)p.out + to[u], 0, x);
+                    }
             }
-    }
+        });
 }
 
 /* Cells are weights, items are rows whose statistics are known: sums of g times the normalised x,
@@ -163,48 +184,57 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_apply(const group_par
 template <class T, int V> NEURAL_FN void column_weights(const group_params &p)
 {
     typedef typename neural_computed<T>::type C;
+    typedef neural_raw<T, V> vector;
     const column_place at(p, V);
     double s[V][2], lost[V][2]; /* of doubles, what rounding took from the sums */
 #pragma unroll
     for (int k = 0; k < V; k++)
         s[k][0] = s[k][1] = lost[k][0] = lost[k][1] = 0;
-    int64_t i = (int64_t)blockIdx.y * p.chunk + at.line;
-    for (; at.has && i < at.end; i += GROUP_UNROLL * at.lines) {
-        C x[GROUP_UNROLL][V], g[GROUP_UNROLL][V], part[V][2];
-        double mean[GROUP_UNROLL], by[GROUP_UNROLL];
+    group_walk<sizeof(T) == 2>(
+        p, (int64_t)blockIdx.y * p.chunk + at.line, at.lines, [&](auto items) {
+            for (int64_t i = items.i; at.has && i < at.end; i += GROUP_UNROLL * at.lines) {
+                vector v[GROUP_UNROLL], w[GROUP_UNROLL];
+                C part[V][2];
+                double mean[GROUP_UNROLL], by[GROUP_UNROLL];
 #pragma unroll
-        for (int k = 0; k < V; k++)
-            part[k][0] = part[k][1] = 0;
+                for (int k = 0; k < V; k++)
+                    part[k][0] = part[k][1] = 0;
 #pragma unroll
-        for (int u = 0; u < GROUP_UNROLL; u++)
-            if (i + u * at.lines < at.end) { /* all loads are underway at once */
-                const double *row = group_row(p, i + u * at.lines);
-                const group_at item = group_item(p, (uint64_t)(i + u * at.lines));
-                mean[u] = row[GROUP_MEAN];
-                by[u] = row[GROUP_FACTOR];
-                neural_load<T, V>((const T *)p.x + at.from.x + item.x, 0, x[u]);
-                neural_load<T, V>((const T *)p.g + at.from.g + item.g, 0, g[u]);
-            }
-#pragma unroll
-        for (int u = 0; u < GROUP_UNROLL; u++)
-            if (i + u * at.lines < at.end) {
-                const C high = (C)mean[u], factor = (C)by[u], low = (C)(mean[u] - (double)high);
-#pragma unroll
-                for (int k = 0; k < V; k++) {
-                    const C t = ((x[u][k] - high) - low) * factor;
-                    part[k][0] = neural_fma(g[u][k], t, part[k][0]);
-                    part[k][1] += g[u][k];
+                for (int u = 0; u < GROUP_UNROLL; u++) {
+                    if (i + u * at.lines < at.end) { /* all loads are underway at once */
+                        const double *row = group_row(p, i + u * at.lines);
+                        mean[u] = row[GROUP_MEAN];
+                        by[u] = row[GROUP_FACTOR];
+                        v[u] = neural_read<T, V>((const T *)p.x + at.from.x + items.at.x);
+                        w[u] = neural_read<T, V>((const T *)p.g + at.from.g + items.at.g);
+                    }
+                    items.next();
                 }
+#pragma unroll
+                for (int u = 0; u < GROUP_UNROLL; u++)
+                    if (i + u * at.lines < at.end) {
+                        const C high = (C)mean[u], factor = (C)by[u],
+                                low = (C)(mean[u] - (double)high);
+                        C x[V], g[V];
+                        neural_widen(v[u], x);
+                        neural_widen(w[u], g);
+#pragma unroll
+                        for (int k = 0; k < V; k++) {
+                            const C t = ((x[k] - high) - low) * factor;
+                            part[k][0] = neural_fma(g[k], t, part[k][0]);
+                            part[k][1] += g[k];
+                        }
+                    }
+#pragma unroll
+                for (int k = 0; k < V; k++)
+#pragma unroll
+                    for (int j = 0; j < 2; j++)
+                        if (sizeof(C) == 8)
+                            neural_carry(s[k][j], lost[k][j], (double)part[k][j]);
+                        else
+                            s[k][j] += (double)part[k][j];
             }
-#pragma unroll
-        for (int k = 0; k < V; k++)
-#pragma unroll
-            for (int j = 0; j < 2; j++)
-                if (sizeof(C) == 8)
-                    neural_carry(s[k][j], lost[k][j], (double)part[k][j]);
-                else
-                    s[k][j] += (double)part[k][j];
-    }
+        });
 #pragma unroll
     for (int k = 0; k < 2 * V; k++)
         s[k / 2][k % 2] = neural_whole(s[k / 2][k % 2], lost[k / 2][k % 2]);

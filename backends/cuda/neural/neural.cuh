@@ -76,6 +76,31 @@ NEURAL_FN void neural_load(const T *from, int64_t i, typename neural_computed<T>
     for (int k = 0; k < V; k++)
         x[k] = neural_widen(v.at[k]);
 }
+/* A vector as words of memory. Code that reads several before it uses any keeps these: of elements of 16 bits the compiler
+ * makes registers as soon as they are read, and so waits for each. */
+template <int SIZE> struct neural_word {
+    typedef uint32_t type;
+};
+template <> struct neural_word<2> {
+    typedef uint16_t type;
+};
+template <class T, int V> struct alignas(sizeof(T) * V) neural_raw {
+    typedef typename neural_word<sizeof(T) * V>::type word;
+    word at[sizeof(T) * V / sizeof(word)];
+};
+template <class T, int V> NEURAL_FN neural_raw<T, V> neural_read(const T *from)
+{
+    return *(const neural_raw<T, V> *)from;
+}
+template <class T, int V>
+NEURAL_FN void neural_widen(const neural_raw<T, V> &raw, typename neural_computed<T>::type (&x)[V])
+{
+    neural_vector<T, V> v;
+    memcpy((void *)&v, &raw, sizeof v);
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        x[k] = neural_widen(v.at[k]);
+}
 template <class T, int V>
 NEURAL_FN void neural_store(T *to, int64_t i, const typename neural_computed<T>::type (&x)[V])
 {

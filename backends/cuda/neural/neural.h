@@ -6,7 +6,7 @@
 #include <ndock/plugin.h>
 #include "walk/divisor.h"
 
-enum { NEURAL_THREADS = 256, NEURAL_LONG_THREADS = 1024, NEURAL_GRID = 1 << 20 };
+enum { NEURAL_THREADS = 256, NEURAL_LONG_THREADS = 512, NEURAL_GRID = 1 << 20 };
 /* Threads that hold a row of vectors of 16 bytes. */
 enum { NEURAL_HELD_THREADS = 512 };
 /* Elements of a row that a warp holds beside the sums for its weights. */

@@ -40,6 +40,13 @@ template <class V> NEURAL_FN void held_forget(V &x)
 #endif
 }
 
+/* A row's first number. The compiler must not see that all threads have the same: in a register of a whole warp it would be
+ * waited for before the loads that follow begin. */
+template <class T> NEURAL_FN float held_first(const neural_norm &p, const T *row)
+{
+    return neural_widen(row[p.items < 0 ? threadIdx.x : 0]);
+}
+
 /* 1/sqrt(x). Every thread computes it for every row: a root and a quotient of doubles would be many
  * times the instructions. */
 NEURAL_FN double held_rsqrt(double x)
@@ -80,7 +87,7 @@ template <class S, int N, bool WARP> NEURAL_FN void held_all(S (&s)[N], int slot
 /* Vectors lane, lane + lanes ... of a row; K of them at most. */
 template <class T, int K, bool CENTRED, bool WARP> struct held_row {
     enum { V = 16 / sizeof(T) };
-    typedef neural_vector<T, V> vector;
+    typedef neural_raw<T, V> vector;
     typedef typename held_sum<T>::type S;
     const neural_norm &p;
     int lane, lanes;
@@ -115,17 +122,15 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
     __device__ __forceinline__ void widen(int k, float (&a)[V], float (&b)[V]) const
     {
         const T *scale = (const T *)p.at[NEURAL_SCALE];
-#pragma unroll
-        for (int i = 0; i < V; i++) {
-            a[i] = neural_widen(x[k].at[i]);
-            b[i] = neural_widen(g[k].at[i]);
-        }
+        float s[V];
+        neural_widen(x[k], a);
+        neural_widen(g[k], b);
         if (!scale)
             return;
-        const vector s = ((const vector *)scale)[lane + k * lanes];
+        neural_load<T, V>(scale, lane + k * lanes, s);
 #pragma unroll
         for (int i = 0; i < V; i++)
-            b[i] *= neural_widen(s.at[i]);
+            b[i] *= s[i];
     }
     /* Numbers are widened anew in each pass: they would need twice the registers. */
     __device__ __forceinline__ void forget()
@@ -188,11 +193,11 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
     __device__ __forceinline__ void write(T *out, int k, const float (&u)[V],
                                           const float (&v)[V]) const
     {
-        vector r;
+        float r[V];
 #pragma unroll
         for (int i = 0; i < V; i++)
-            neural_narrow(&r.at[i], ((v[i] - ca) - ((u[i] - high) - low) * cb) * factor);
-        ((vector *)out)[lane + k * lanes] = r;
+            r[i] = ((v[i] - ca) - ((u[i] - high) - low) * cb) * factor;
+        neural_store<T, V>(out, lane + k * lanes, r);
     }
     /* The one slot of held_all is free for the next row. */
     __device__ __forceinline__ void end() const
@@ -224,7 +229,7 @@ template <class T, int K, bool CENTRED, bool WARP> NEURAL_FN void held_rows(cons
         const T *x = (const T *)p.at[NEURAL_X] + i * p.dim[0].stride[NEURAL_X];
         row.load(x, (const T *)p.at[NEURAL_G] + i * p.dim[0].stride[NEURAL_G]);
         row.run((T *)p.at[NEURAL_OUT] + i * p.dim[0].stride[NEURAL_OUT],
-                CENTRED ? neural_widen(*x) : 0.0f, i);
+                CENTRED ? held_first(p, x) : 0.0f, i);
     }
 }
 

@@ -32,14 +32,15 @@ template <class T, int K, bool CENTRED, bool WARP> struct weighed {
     {
 #pragma unroll
         for (int k = 0; k < K; k++) {
-            float u[V], v[V];
+            float u[V], v[V], by[V];
             if (!row.has(k))
                 continue;
             row.widen(k, u, v);
             row.write(out, k, u, v);
+            neural_widen(row.g[k], by);
 #pragma unroll
             for (int i = 0; i < V; i++) {
-                const float g = neural_widen(row.g[k].at[i]);
+                const float g = by[i];
                 scale[k][i] = __fmaf_rn(g, ((u[i] - row.high) - row.low) * row.factor, scale[k][i]);
                 bias[k][i] += g;
             }
