@@ -201,6 +201,30 @@ static void in_place(int64_t n)
     free(e);
 }
 
+/* Several blocks have the matrix, of which the first has written when the next one reads: x of
+ * a x = 1, in the place of a, which is 2 but for one element beside the diagonal. */
+static void solve_in_place(int64_t n)
+{
+    nd_array *both = identities(2, n, 0, n - 1, 1), *half[2] = {NULL};
+    double *e = calloc((size_t)(n * n), sizeof *e), worst = 0;
+    nd_status status = ND_OK;
+    for (int i = 0; i < 2 && status == ND_OK; i++) {
+        const nd_index at = nd_at(i);
+        status = nd_slice(both, &at, 1, &half[i]);
+    }
+    if (status == ND_OK)
+        status = nd_solve_into(half[1], half[0], NULL, half[1]);
+    if (status != ND_OK || nd_to_host(half[1], e, (size_t)(n * n) * 8) != ND_OK)
+        puts(nd_last_error()->message);
+    for (int64_t i = 0; i < n * n; i++)
+        worst = fmax(worst, fabs(e[i] - (i == n - 1 ? -0.25 : i / n == i % n ? 0.5 : 0)));
+    printf("solve in place: %s;\n", worst == 0 ? "right" : "wrong");
+    for (int i = 0; i < 2; i++)
+        nd_release(half[i]);
+    nd_release(both);
+    free(e);
+}
+
 typedef struct {
     _Atomic int made, destroyed, runs, without, polar, direct;
 } counts;
@@ -249,6 +273,7 @@ static int look(void)
     deficient(6, 6, 0);
     deficient(40, 36, 1);
     large_batch();
+    solve_in_place(40);
     return 0;
 }
 
@@ -299,6 +324,7 @@ static void failures(void)
         SAYS(text, "a matrix gives its place to its factor");
     }
     SAYS("large batch: 701;", "several warps in a block");
+    SAYS("solve in place: right;", "a matrix gives its place to the solution");
     SAYS("deficient 5 5: value, orthonormal;", "rank one");
     SAYS("deficient 9 4: value, orthonormal;", "of numbers near the largest");
     SAYS("deficient 4 9: value, orthonormal;", "of numbers near the smallest");

@@ -116,36 +116,13 @@ static lin_room room_of(const lin_job *j)
                       .place = LIN_F_SMALL};
 }
 
-/* The first byte of a view's elements, and how many there are to the last. */
-static CUdeviceptr bytes_of(const ndp_view *v, uint64_t *nbytes)
-{
-    const int64_t size = ndp_dtype_size(v->dtype);
-    int64_t below = 0, above = 0;
-    for (int d = 0; d < v->ndim; d++) {
-        const int64_t apart = (v->shape[d] - 1) * v->stride[d];
-        *(apart < 0 ? &below : &above) += apart;
-    }
-    *nbytes = (uint64_t)((above - below + 1) * size);
-    return cuda_ptr(v) + (CUdeviceptr)(below * size);
-}
-
-static int is_in_place(const ndp_view *in, const ndp_view *out)
-{
-    uint64_t read, written;
-    const CUdeviceptr from = bytes_of(in, &read), to = bytes_of(out, &written);
-    return from < to + written && to < from + read;
-}
-
 /* Blocks of a matrix with so many right sides: while multiprocessors have no work, each has a part of
- * these, for which it decomposes the matrix as the others do. Not where the result comes into the
- * matrix's place, which some may not have read yet. */
+ * these, for which it decomposes the matrix as the others do. */
 static int32_t blocks_of(const lin_job *j, int64_t k)
 {
     const int64_t most = j->k->dev->sm_count / j->count,
                   wanted = (k + LIN_BLOCK_SIDES - 1) / LIN_BLOCK_SIDES;
-    if (most < 2 || is_in_place(&j->call->in[0], &j->call->out[0]))
-        return 1;
-    return (int32_t)(wanted < most ? wanted : most);
+    return most < 2 ? 1 : (int32_t)(wanted < most ? wanted : most);
 }
 
 static int32_t run_shared(lin_job *j, lin_way way, lin_small *p)
