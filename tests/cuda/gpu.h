@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <ndock/ndock.h>
 #include <ndock/plugin.h>
+#include "tests/cuda/path.h"
 #include "tests/tap.h"
 
 #define UNUSED __attribute__((unused))
@@ -33,29 +34,10 @@ UNUSED static const void *group(const char *id)
     return table;
 }
 
-/* Programs of the build tree see its plug-ins only; those of this folder this one as well. */
-UNUSED static void set_plugin_path(void)
-{
-    char here[512], path[4096];
-    const char *before = getenv("NDOCK_PLUGIN_PATH");
-    if (!getcwd(here, sizeof here))
-        bail("no current folder");
-    snprintf(path, sizeof path, "%s/backends/cpu/.libs:%s/backends/cuda/.libs:%s", here, here,
-             before ? before : "");
-    setenv("NDOCK_PLUGIN_PATH", path, 1);
-}
-
 /* Ends the program, as skipped, where there is no GPU. */
 UNUSED static void open_gpu(void)
 {
-    set_plugin_path();
-    if (nd_device_get("cuda:0", &gpu) == ND_OK && nd_device_set_current(gpu) == ND_OK)
-        return;
-    char reason[200];
-    snprintf(reason, sizeof reason, "%s", nd_last_error()->message);
-    reason[strcspn(reason, "\n#")] = 0;
-    printf("1..0 # SKIP no CUDA device: %s\n", reason);
-    exit(0);
+    open_cuda(&gpu);
 }
 
 UNUSED static nd_array *upload(const void *data, nd_dtype dtype, int64_t n)

@@ -255,13 +255,11 @@ static void on(const char *name, const char *whose)
 }
 
 #ifdef ONE_PLAN_ON_CUDA
-__attribute__((constructor)) static void skip_without_gpu(void)
+#include "tests/cuda/path.h"
+
+__attribute__((constructor)) static void find_gpu(void)
 {
-    if (nd_device_get("cuda:0", &device) == ND_OK)
-        return;
-    printf("1..0 # SKIP no CUDA device: %.*s\n", (int)strcspn(nd_last_error()->message, "\n#"),
-           nd_last_error()->message);
-    exit(0);
+    open_cuda(&device);
 }
 
 static void on_cuda(void)

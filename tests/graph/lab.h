@@ -101,13 +101,11 @@ UNUSED static void on(const char *name, test fn)
 
 /* Cases name##_on_both for TAP_MAIN. tests/cuda/ makes programs of the same sources for cuda:0. */
 #ifdef GRAPHS_ON_CUDA
-__attribute__((constructor)) static void skip_without_gpu(void)
+#include "tests/cuda/path.h"
+
+__attribute__((constructor)) static void find_gpu(void)
 {
-    if (nd_device_get("cuda:0", &device) == ND_OK)
-        return;
-    printf("1..0 # SKIP no CUDA device: %.*s\n", (int)strcspn(nd_last_error()->message, "\n#"),
-           nd_last_error()->message);
-    exit(0);
+    open_cuda(&device);
 }
 #define ON_BOTH(name)                \
     static void name##_on_both(void) \
