@@ -4,8 +4,8 @@
  * CUDA C++. The includer defines
  *   ND_Q_FN         what functions are declared with: static inline, static __device__
  *   ND_Q_HALF(p)    the float of the two bytes at p, which are a binary16, low byte first
- * In blocks of 256 a scale is a whole number, nd_q_step_X, times the block's nd_q_unit_X, and a minimum nd_q_least_X times
- * nd_q_low_X.
+ * In blocks of 256 a scale is a whole number, nd_q_step_X, times the block's nd_q_unit_X, and a minimum, where there is one,
+ * nd_q_least_X times nd_q_low_X.
  * Layouts: the GGUF specification and the PyPI package gguf. Deliberately no include guard. */
 
 ND_Q_FN unsigned nd_q_nibble(const unsigned char *bytes, int half, int l)

@@ -140,7 +140,7 @@ static void radius()
     for (uint32_t i = 0; i < 0xffffffu; i++) {
         const double apart = fabs(random_radius_near(tables, i << 8) / radius_of(i << 8) - 1);
         if (!(apart <= radius_apart)) {
-            radius_apart = apart;
+            radius_apart = isnan(apart) ? HUGE_VAL : apart;
             where = i;
         }
     }
@@ -157,7 +157,7 @@ static void turn()
         random_turn_near(random_table[0], units, &c, &s);
         const double near = fabs(c / cuda_random_cos(x) - 1);
         const double far = units == 0 ? s != 0 : fabs(s / cuda_random_sin(x) - 1);
-        turn_apart = fmax(turn_apart, fmax(near, far));
+        turn_apart = isnan(near) || isnan(far) ? HUGE_VAL : fmax(turn_apart, fmax(near, far));
     }
     ok(turn_apart < 3.2e-13, "cosine and sine of all words: at most %.3g of the sequence",
        turn_apart);

@@ -123,10 +123,11 @@ int32_t cuda_conv_gathered_run(const cuda_kernel *, ndp_stream *, const conv_pla
 /* ---- terms_wide.c: the weight's gradient of f32 by products of warpgroups ---- */
 
 /* Whether they compute a call that is gathered; sets the parts of its sums. */
-int cuda_conv_is_wide(conv_plan *, const ndp_dev *);
+int cuda_conv_is_wide(conv_plan *q, const ndp_dev *dev);
 /* Finds the kernels. Inside cuda_enter(). */
-int32_t cuda_conv_wide_make(cuda_kernel *);
-int32_t cuda_conv_wide_run(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
+int32_t cuda_conv_wide_make(cuda_kernel *k);
+int32_t cuda_conv_wide_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                           cuda_convolving *p);
 
 /* ---- short.c: the weight's gradient of windows of few elements, in f32 ---- */
 

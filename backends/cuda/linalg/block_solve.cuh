@@ -97,7 +97,9 @@ LIN_FN void lin_block_each_sides(const lin_small &p, const lin_side &in, int64_t
                                  const int *from, const int *to, F f)
 {
     constexpr int COUNT = lin_sides<T, PARTS>::count;
-    static_assert(LIN_BLOCK_THREADS / 32 * 16 / 4 == LIN_BLOCK_SIDES, "all warps of a block");
+    static_assert(
+        LIN_BLOCK_THREADS / 32 * 16 / 4 == LIN_BLOCK_SIDES,
+        "blocks_of() counts on it: all warps of a block together have LIN_BLOCK_SIDES right sides");
     const lin_side &out = p.out[0];
     const T *b = lin_item<const T>(in, item);
     T *r = lin_item<T>(out, item);

@@ -95,8 +95,8 @@ LIN_FN void lin_cluster_orthogonal(const lin_seats<P> &g, int from,
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < EACH; k++)
             more[side].at[k] = lin_make<P>(0, 0);
-    for (int i = 0; i < seats;
-         i++) { /* all warps begin with their own, and so with different ones */
+    /* All warps begin with their own seats, and so with different ones. */
+    for (int i = 0; i < seats; i++) {
         const int seat = (2 * g.pair + i) % seats;
         lin_column_part<P, EACH> y;
         lin_seat_load(y, lin_seat_at<EACH>(g, seat) + from + 32 * EACH);
@@ -170,7 +170,7 @@ LIN_FN void lin_cluster_renew(const lin_small &p, int64_t item, lin_seats<P> &g)
 
 /* ---- results ---- */
 
-/* How many of the lanes' counts there are. */
+/* The sum of the lanes' counts. */
 LIN_FN int lin_warp_count(int x)
 {
     for (int apart = 16; apart > 0; apart /= 2)

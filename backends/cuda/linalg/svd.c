@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Few of up to
- * LIN_BLOCK_ROWS rows are clusters' of blocks (svd_cluster.c). Others in single precision are
- * svd_double.c's. In double precision a block's shared memory has those of up to LIN_BLOCK_ROWS rows
- * that fit (block_svd.cuh), but for single ones whose polar factor takes less time; others are decomposed by that factor (gesvdp), which is fastest but moves the values of
- * some that are nearly singular, and says so; these, and smaller ones, by their bidiagonal form
- * (gesvd). Rotations (gesvdj) leave vectors of 128 rows orthogonal to 109 and 149 units, where
- * LAPACK has 8. */
+ * Class SVD. Of a wide matrix the adjoint is decomposed, whose factors are the adjoints. Few matrices of up to
+ * LIN_BLOCK_ROWS rows are clusters' of blocks (svd_cluster.c). Others in single precision are svd_double.c's. In double
+ * precision a block's shared memory has those of up to LIN_BLOCK_ROWS rows that fit (block_svd.cuh), but for single ones
+ * whose polar factor takes less time. All others are decomposed by that factor (gesvdp), which is fastest but moves the
+ * values of some that are nearly singular, and says so; these, and smaller ones, by their bidiagonal form (gesvd).
+ * Rotations (gesvdj) leave vectors of 128 rows orthogonal to 109 and 149 units, where LAPACK has 8. */
 #include "linalg/svd.h"
 
 /* The least extent from which on the polar factor is asked for: of 128 rows it takes 4.6 ms, where one

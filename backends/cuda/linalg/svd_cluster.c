@@ -58,7 +58,8 @@ int32_t lin_svd_cluster_run(const lin_job *j, const svd_plan *q, lin_small *p)
                                           32 * (uint32_t)warps_of(q), (uint32_t)p->nbytes, p);
 }
 
-/* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
+/* Code for clusters is there where it was compiled for such a device, not for an earlier one. Whatever keeps
+ * code for clusters from loading, the other ways serve. */
 void lin_svd_cluster_find(cuda_kernel *k, int32_t dtype)
 {
     const lin_function f = {LIN_F_CLUSTER, "cluster", "lin_cluster_svd"};

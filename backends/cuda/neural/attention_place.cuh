@@ -10,8 +10,8 @@ struct attention_place {
     int at, head; /* the longest is 0; of all heads of all batches */
     __device__ __forceinline__ attention_place(const attention_params &p, int block, int heads)
     {
-        if (p.together ==
-            1) { /* the same with one division: blocks of short heads take little time */
+        /* The same with one division, since blocks of short heads take little time. */
+        if (p.together == 1) {
             head = block / p.row_blocks;
             at = block - head * p.row_blocks;
             return;

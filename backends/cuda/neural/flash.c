@@ -101,7 +101,6 @@ static int32_t make_kind(cuda_kernel *k, const char *file, const char *kind, int
     }
     return status;
 }
-/* For calls that flash_is_plain() says, and for any. */
 int32_t flash_make_wide(cuda_kernel *k, const char *file, int32_t dtype, int first,
                         const uint32_t *shared)
 {
@@ -120,8 +119,6 @@ static int32_t make_wide_forward(cuda_kernel *k, int32_t dtype)
                             : status;
 }
 
-/* Whether there is neither a mask nor dropout, and scores are powers of 2 as soon as they are scaled
- * (flash_rows.cuh). */
 int flash_is_plain(const attention_params *p)
 {
     return p->mask_kind == ATTENTION_NO_MASK && p->least == 0 &&
@@ -198,8 +195,6 @@ void flash_set_whole(attention_params *p, int chunk)
                (!p->g.at || is_whole(&p->g, queries, p->e, chunk));
 }
 
-/* The number of the kernel for the columns of both operands; WIDTHS: they are too many, or the call
- * is none for these kernels. */
 int flash_width_of(const attention_params *p)
 {
     const int64_t columns = p->d > p->e ? p->d : p->e;
@@ -261,13 +256,11 @@ int flash_plans(const cuda_kernel *k, attention_params *p, flash_plan *plan)
     return tiles <= INT32_MAX / 2; /* numbers of tiles that are not there pass them by little */
 }
 
-/* Heads whose blocks begin together, of so many bytes that its blocks share. */
 void flash_set_together(attention_params *p, int64_t bytes)
 {
     p->together = (int32_t)least_of(bytes > 0 ? 1 + TOGETHER_BYTES / bytes : 1, INT32_MAX);
 }
 
-/* Of causal attention, whose blocks differ in length, as many as stay in the second-level cache. */
 void flash_set_place(attention_params *p)
 {
     flash_set_together(p, p->causal ? (p->m > p->n ? p->m : p->n) * (p->d + p->e) * 2 : 0);

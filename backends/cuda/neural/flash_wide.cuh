@@ -3,13 +3,13 @@
  * have 64 rows of queries each, and one more copies keys and values, KEYS at a time, up to STAGES
  * steps ahead. A warpgroup has the scores of a step made while it weighs those of the step before,
  * and warpgroups take turns, so that one weighs while another multiplies (Shah et al., arXiv
- * 2407.08608). Gates tell who may read or write a stage of shared memory. Those who copy
- * open the gate of a copy a few copies later, when they have made it known to products: a warpgroup that multiplies would
- * wait for its own stores of results if it did.
+ * 2407.08608). Gates tell who may read or write a stage of shared memory. The warpgroup that copies opens the gate of a
+ * copy some copies later, when it has made that copy known to products: a warpgroup that multiplies would wait for its own
+ * stores of results if it did so itself.
  *
- * A block of threads takes one tile of queries after another. Stages and gates go on from tile to tile, so that
- * operands of the next tile are copied while the last steps of a tile are computed, and its first scores are made while results are
- * written. */
+ * A block of threads takes one tile of queries after another. Stages and gates go on from tile to tile, so that operands
+ * of the next tile are copied while the last steps of a tile are computed, and the next tile's first scores are made while
+ * results are written. */
 #ifndef NDOCK_CUDA_FLASH_WIDE_CUH
 #define NDOCK_CUDA_FLASH_WIDE_CUH
 #include "neural/flash_results.cuh"
@@ -78,6 +78,7 @@ struct flash_wide : flash_results<T, D, 1, KEYS> {
         base::go_to(tile, ROWS);
         set_place(turn);
     }
+    /* At least one, so that a tile always has first scores and last values; a step that nobody sees is hidden whole. */
     __device__ __forceinline__ int steps_to(int end) const
     {
         return end > from + KEYS ? (end - from + KEYS - 1) / KEYS : 1;

@@ -154,7 +154,7 @@ template <class T, int V> NEURAL_FN void cell_held(const group_params &p)
         for (int j = (int)threadIdx.x; j < vectors; j += GROUP_UNROLL * (int)blockDim.x) {
             C scale[GROUP_UNROLL], bias[GROUP_UNROLL];
 #pragma unroll
-            for (int u = 0; u < GROUP_UNROLL; u++) { /* loads that no store is waited for */
+            for (int u = 0; u < GROUP_UNROLL; u++) { /* These loads wait for no store. */
                 const int at = j + u * (int)blockDim.x;
                 const int64_t cell =
                     p.per_row == 1 || at >= vectors ? 0 : cuda_quotient((uint32_t)at, p.by_items);

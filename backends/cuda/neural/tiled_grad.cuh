@@ -8,8 +8,8 @@
  * warp, or of warps that have the same rows, are their own. Weights that dropout takes have their signs changed.
  *
  * Kinds of tiles that do it ONCE make the gradients of queries with those of keys, in five products in place of seven: each
- * block adds its part of a step's, in turn: first keys first. A block waits only for such as begin before it, so that waits
- * end, and all come to queries in the same step, the last first, which all of them see. */
+ * block adds its part of a step's gradients when its turn comes, blocks of earlier keys first. A block waits only for blocks
+ * that began before it, so waits end. All blocks go through queries from the last ones, which all of them see, to the first. */
 #ifndef NDOCK_CUDA_TILED_GRAD_CUH
 #define NDOCK_CUDA_TILED_GRAD_CUH
 #include "neural/flash_weight.cuh"

@@ -19,13 +19,13 @@ static void add_vector(const cuda_ptx_row_kernel *m, int32_t v)
     cuda_text_add(m->t, "{%%w%d_0, %%w%d_1, %%w%d_2, %%w%d_3}", (int)v, (int)v, (int)v, (int)v);
 }
 
-/* Of bf16 the few steps serve whatever is divided by what they serve at all. */
+/* Of bf16 the few steps serve every element where they serve the divisor. */
 static int is_by_divisor(const cuda_ptx_row_kernel *m)
 {
     return m->x->dtype == NDP_BF16;
 }
 
-/* n: what divides, in four parts; m: its inverse in double. */
+/* n: what divides, in four parts, of bf16 in the first three; m: its inverse in double. */
 static void add_divisor(const cuda_ptx_row_kernel *m, int32_t v)
 {
     static const char *const part[] = {"divisor_b", "divisor_y", "divisor_zero", "divisor_least"};

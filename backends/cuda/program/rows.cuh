@@ -252,9 +252,9 @@ template <> struct rows_integer<4> {
  * product less than 2^-150 from it, so that it is rounded to t. Zeros, infinities and NaN are
  * multiplied as they are divided. */
 struct rows_divisor {
-    float b, y,
-        least;    /* least: of what is divided, but for bf16; a b out of range leaves nothing */
-    int32_t zero; /* 0: b is in range */
+    float b, y;
+    float least;  /* of what is divided, but for bf16; where b is out of range, it leaves nothing */
+    int32_t zero; /* 0, the bits of +0, where b is in range; else those of a NaN */
 };
 static __device__ __noinline__ float rows_divide(float a, float b)
 {

@@ -170,7 +170,8 @@ static __device__ __forceinline__ void few_round(const quant_params &p, int64_t 
         uint4 then[4] = {};
         if (turn > 1)
             few_load(p, first + next < p.m ? first + next : p.m - 1, after, then);
-        if (half / 32 * 512 < p.n) /* the warp has elements */
+        /* A warp without elements rounds nothing. */
+        if (half / 32 * 512 < p.n)
             few_round_half<F>(p, raw, half, few_row<F>(rounded + m * p.rounded));
 #pragma unroll
         for (int k = 0; k < 4; k++)

@@ -204,9 +204,9 @@ static __device__ __forceinline__ unsigned unit_zero(void)
     asm("mov.u32 %0, %%lanemask_eq;" : "=r"(own));
     return lower & own;
 }
-/* The products of the table's values of four nibbles. A value is the sum of two bytes: its own of the lower half of the
- * table, which are negative, or -1; and its own of the upper half, which are positive, and 1, or 0: of these nibbles have
- * their highest bits turned. */
+/* The products of the table's values of four nibbles. A value is the sum of two bytes. The first is the value itself in the
+ * table's lower half, whose values are negative, and -1 in the upper half; the second is 0 in the lower half, and the value
+ * and 1 in the upper half, whose values are positive. The second is found by nibbles whose highest bits are turned. */
 static __device__ __forceinline__ int unit_looked_up(unsigned nibbles, unsigned zero, int x,
                                                      int sum)
 {

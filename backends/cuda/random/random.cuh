@@ -87,8 +87,9 @@ RANDOM_FN uint64_t random_integer(const random_params &p, uint64_t w)
     return p.low + (p.width == 0 ? w : __umul64hi(w, p.width));
 }
 
-/* ---- a block's values, before they are stored: whether they are sure. Where not, RANDOM_EXACT
- * instead of RANDOM_NORMAL gives them; RANDOM_STANDARD: normal ones of deviation 1. ---- */
+/* ---- a block's values, before they are stored: whether they are sure. Where they are not sure,
+ * RANDOM_EXACT in place of RANDOM_NORMAL or RANDOM_STANDARD gives them. RANDOM_STANDARD: normal
+ * deviates whose deviation is 1. ---- */
 enum {
     RANDOM_UNIFORM,
     RANDOM_PLAIN,

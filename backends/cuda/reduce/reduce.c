@@ -174,7 +174,7 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
                    : lanes_of_items(p->items);
     p->width = REDUCE_THREADS / p->lanes;
     uint64_t blocks = (r->results + (uint64_t)p->width - 1) / (uint64_t)p->width;
-    /* Lanes join variances of narrow dtypes without dividing. */
+    /* Of variances of floats and halves the end of a block is cheap: lanes join them without dividing. */
     const int at_once = costly && !(kind == VAR && V > 2);
     cut(r, p->lanes == REDUCE_THREADS ? blocks : UINT64_MAX, REDUCE_THREADS, sm_count,
         at_once ? BLOCKS_AT_ONCE : BLOCKS_IN_TURN);
