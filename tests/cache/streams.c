@@ -2,6 +2,7 @@
  * Plans and workspaces on the simulated device, whose streams run when the test says so. */
 #include <ndock/sim.h>
 #include "core/run/workspace.h"
+#include "core/stream/streams.h"
 #include "tests/tap.h"
 
 static nd_device *device;
@@ -73,6 +74,20 @@ static int64_t in_flight(void)
     return nd_plan_cache_stats(device, &s) == ND_OK ? s.in_flight : -1;
 }
 
+/* A plan is forgotten while another stream is captured in a mode that forbids looks at streams. */
+static void beside_a_capture(nd_stream *used, nd_stream *captured)
+{
+    nd_captured *graph = NULL;
+    uint64_t ran;
+    use(used);
+    is_int(nd__capture_begin(captured, NDP_CAPTURE_GLOBAL), ND_OK, "W7 a capture begins");
+    is_int(nd_plan_cache_clear(device), ND_OK, "W7 forgotten while another stream is captured");
+    is_int(nd__capture_end(captured, &graph), ND_OK, "W7 which stays valid");
+    nd__captured_free(graph);
+    is_int(sim->step(device->dev, used->handle, 100, &ran), ND_OK, "W7 its mark passes");
+    is_int(in_flight(), 0, "W7 the plan is gone after it");
+}
+
 static void plans_in_flight(void)
 {
     set_up();
@@ -97,6 +112,12 @@ static void plans_in_flight(void)
     use(s[0]);
     is_int(nd_plan_cache_clear(device), ND_OK, "W7 forgotten while no stream has work queued");
     is_int(destroyed, 2, "W7 is destroyed at once");
+    beside_a_capture(s[0], s[1]);
+    use(s[0]);
+    is_int(sim->fail_call(device->dev, "stream_query", 1, NDP_ERR_ASYNC, 0), ND_OK,
+           "W7 a look at the stream tells a fault");
+    is_int(nd_plan_cache_clear(device), ND_OK, "W7 forgetting does not report it");
+    is_int(nd_stream_synchronize(s[0]), ND_ERR_ASYNC, "W7 the stream's next call does");
     for (int i = 0; i < 2; i++) {
         nd_release(r[i]);
         nd_stream_release(s[i]);

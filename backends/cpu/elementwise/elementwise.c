@@ -89,7 +89,7 @@ static int by_rows(const ew_plan *plan, int64_t cols)
     return plan->blocks.tiled || cols >= EW_SHORT;
 }
 
-/* Whether one element of operand k serves a row, and another one the next. */
+/* Whether one element of an operand serves a row, and another one the next. */
 static int changes_by_row(const cpu_blocks_operand *o)
 {
     return o->col == 0 && o->row != 0;
@@ -274,19 +274,23 @@ static int64_t share_arena(ew_plan *plan)
 }
 
 /* Rows that an element fills each, another one the next, are cut into segments, so that less of it
- * is written than is read; and there are several to a block, unless an operand is gathered. */
+ * is written than is read. Unless an operand is gathered a block has several of them, as far as a
+ * chunk has room. Returns how many rows a block has; 0: as many as it would have anyway. */
 static int64_t cut_by_rows(ew_plan *plan, int gathers)
 {
     const cpu_blocks *b = &plan->blocks;
     int changes = 0;
     for (int k = 0; k < plan->n - 1; k++)
         changes |= changes_by_row(&plan->place[k]);
-    if (!changes || plan->stream || b->tiled || b->cols < EW_SEGMENT || b->cols > EW_BLOCK)
+    if (!changes || plan->stream || b->tiled || b->cols < EW_SEGMENT)
         return 0;
-    if (b->cols >= 2 * EW_SEGMENT)
+    if (b->cols >= 2 * EW_SEGMENT && plan->segment == INT64_MAX)
         plan->segment = EW_SEGMENT;
-    plan->by_row = !gathers;
-    return gathers ? 0 : EW_ROWS;
+    if (gathers || b->cols > EW_BLOCK)
+        return 0;
+    const int64_t rows = plan->grain / b->cols;
+    plan->by_row = 1;
+    return rows < 1 ? 1 : rows < EW_ROWS ? rows : EW_ROWS;
 }
 
 /* Extents of a block; returns how many there are. Where every operand is dense no buffer is used,
@@ -322,7 +326,7 @@ static int64_t cut_blocks(ew_plan *plan)
     return cpu_blocks_cut(&plan->blocks, rows > 0 ? rows : 1, limit);
 }
 
-/* Of one input processors see enough ahead. */
+/* Whether several inputs are read from memory: of one, processors see enough ahead. */
 static int reads_several(const ew_plan *plan)
 {
     int inputs = 0;
