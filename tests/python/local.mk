@@ -10,7 +10,7 @@ TESTS += %reldir%/print_numpy.sh
 EXTRA_DIST += %reldir%/print_numpy.sh %reldir%/compare_print.py
 
 # The package's own tests, on the package as it lies in the build tree.
-python_test_env = env $(PYTHON_SANITIZED) PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs
+python_test_env = env $(PYTHON_SANITIZED) PYTHONPATH=$(abs_top_builddir)/python:$(abs_top_srcdir)/%reldir% LD_LIBRARY_PATH=$(abs_top_builddir)/.libs CPU_ISA_HIGHEST='$(ND_CPU_ISA_HIGHEST)'
 python_tests = \
   %reldir%/test_array.py \
   %reldir%/test_asarray.py \
