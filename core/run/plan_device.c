@@ -39,14 +39,17 @@ static bool stream_id(void *ctx, ndp_stream *handle, uint64_t *id)
     return s != NULL;
 }
 
-/* *out stays NULL where the stream has nothing queued: an event would have passed too, but only a moment
- * later, and the plan, which is destroyed at the next look, would cost the next first call its end. */
+/* *out stays NULL where the stream has nothing queued: an event would have passed too, but only a
+ * moment later, and the plan, which is destroyed at the next look, would cost the next first call
+ * its end. The stream is not asked while that would break a capture; a fault that the answer
+ * tells is kept for the stream's next call. */
 static nd_status record_on(nd_device *d, nd_stream *s, ndp_event **out)
 {
     int32_t idle = 0;
     if (captures(d, s->handle))
         return ND_ERR_NOT_READY;
-    if (d->stream.query(d->dev, s->handle, &idle) == ND_OK && idle)
+    if (!nd__capture_forbids(d) &&
+        nd__fault_keep(s, d->stream.query(d->dev, s->handle, &idle)) == ND_OK && idle)
         return ND_OK;
     ND_RETURN_IF(nd__event_take(d, 0, out));
     nd_status status = d->stream.event_record(d->dev, *out, s->handle);
@@ -81,6 +84,10 @@ static nd_status record(void *ctx, uint64_t id, ndp_event **out)
 static nd_status query(void *ctx, ndp_event *event, int32_t *done)
 {
     nd_device *d = ctx;
+    if (nd__capture_forbids(d)) { /* while it must not be asked, it is not done as far as we know */
+        *done = 0;
+        return ND_OK;
+    }
     nd_status status = d->stream.event_query(d->dev, event, done);
     return nd__fault_later(d, event, status);
 }

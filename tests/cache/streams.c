@@ -73,6 +73,32 @@ static int64_t in_flight(void)
     return nd_plan_cache_stats(device, &s) == ND_OK ? s.in_flight : -1;
 }
 
+/* While a capture of another stream forbids it, neither streams nor events are asked. */
+static void beside_a_capture(nd_stream *const s[2])
+{
+    nd_captured *graph = NULL;
+    use(s[0]);
+    if (nd__capture_begin(s[1], NDP_CAPTURE_GLOBAL) != ND_OK)
+        bail(nd_last_error()->message);
+    is_int(nd_plan_cache_clear(device), ND_OK, "W7 forgotten beside a capture");
+    is_int(in_flight(), 1, "W7 is in flight, as far as is known");
+    is_int(nd__capture_end(s[1], &graph), ND_OK, "W7 and the capture is whole");
+    nd__captured_free(graph);
+    is_int(in_flight(), 0, "W7 after it the plan is destroyed");
+}
+
+/* What a stream tells once is not lost on the cache. */
+static void a_fault_that_a_look_finds(nd_stream *s)
+{
+    use(s);
+    if (sim->fail_call(device->dev, "stream_query", 1, NDP_ERR_ASYNC, 719) != ND_OK)
+        bail("no fault");
+    is_int(nd_plan_cache_clear(device), ND_OK, "W7 forgotten where the stream tells a fault");
+    is_int(nd_stream_synchronize(s), ND_ERR_ASYNC, "W7 which its next call reports");
+    is_int(nd_stream_synchronize(s), ND_OK, "W7 once");
+    is_int(in_flight(), 0, "W7 and the plan is destroyed");
+}
+
 static void plans_in_flight(void)
 {
     set_up();
@@ -97,6 +123,8 @@ static void plans_in_flight(void)
     use(s[0]);
     is_int(nd_plan_cache_clear(device), ND_OK, "W7 forgotten while no stream has work queued");
     is_int(destroyed, 2, "W7 is destroyed at once");
+    beside_a_capture(s);
+    a_fault_that_a_look_finds(s[0]);
     for (int i = 0; i < 2; i++) {
         nd_release(r[i]);
         nd_stream_release(s[i]);

@@ -38,8 +38,9 @@ static const struct {
       .name = "LAPACK",
       .initial = "auto",
       .values = "auto, own, off, or a LAPACK library's path or soname",
-      .help = "linear algebra by: auto (the first LAPACK found, else own kernels), own or off (own "
-              "kernels)"}},
+      .help = "linear algebra by: auto (the first LAPACK found, else own kernels; own ones too for "
+              "large "
+              "factorisations where OpenBLAS runs its kernels for SSE), own or off (own kernels)"}},
     {&cpu_set.cc,
      {.size = sizeof(ndh_param),
       .type = NDP_PARAM_TEXT,
