@@ -84,14 +84,16 @@ static void beside_a_capture(nd_stream *const s[2])
     is_int(in_flight(), 1, "W7 is in flight, as far as is known");
     is_int(nd__capture_end(s[1], &graph), ND_OK, "W7 and the capture is whole");
     nd__captured_free(graph);
-    is_int(in_flight(), 0, "W7 after it the plan is destroyed");
+    uint64_t ran;
+    is_int(sim->step(device->dev, s[0]->handle, 100, &ran), ND_OK, "W7 the mark of the use is done");
+    is_int(in_flight(), 0, "W7 and the plan is destroyed");
 }
 
 /* What a stream tells once is not lost on the cache. */
 static void a_fault_that_a_look_finds(nd_stream *s)
 {
     use(s);
-    if (sim->fail_call(device->dev, "stream_query", 1, NDP_ERR_ASYNC, 719) != ND_OK)
+    if (sim->fail_call(device->dev, "stream_query", 1, NDP_ERR_ASYNC, 4) != ND_OK)
         bail("no fault");
     is_int(nd_plan_cache_clear(device), ND_OK, "W7 forgotten where the stream tells a fault");
     is_int(nd_stream_synchronize(s), ND_ERR_ASYNC, "W7 which its next call reports");
