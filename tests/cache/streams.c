@@ -85,7 +85,8 @@ static void beside_a_capture(nd_stream *const s[2])
     is_int(nd__capture_end(s[1], &graph), ND_OK, "W7 and the capture is whole");
     nd__captured_free(graph);
     uint64_t ran;
-    is_int(sim->step(device->dev, s[0]->handle, 100, &ran), ND_OK, "W7 the mark of the use is done");
+    is_int(sim->step(device->dev, s[0]->handle, 100, &ran), ND_OK,
+           "W7 the mark of the use is done");
     is_int(in_flight(), 0, "W7 and the plan is destroyed");
 }
 
