@@ -9,14 +9,14 @@
 
 enum { MOST = 70, ROOM = 4096, POISON = 0x5a };
 
-/* ROOM bytes between two pages without access. */
-static char *guarded(void)
+/* ROOM bytes between pages without access: they begin at one, or (at_end) end at one. */
+static char *guarded(bool at_end)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (ROOM + page - 1) / page * page;
     char *p = mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED || mprotect(p + page, room, PROT_READ | PROT_WRITE) != 0)
         bail("no pages");
-    return p + page;
+    return at_end ? p + page + room - ROOM : p + page;
 }
 
 /* The least address of a row: the room's begin, or as near to its end as it can be. */
@@ -71,14 +71,14 @@ static void every_pair_of_steps(void)
 {
     static const nd_dtype dtypes[] = {ND_U8, ND_I16, ND_F32, ND_I64, ND_C128};
     static const int64_t steps[] = {1, -1, 2, -2, 3};
-    char *const room[2] = {guarded(), guarded()};
+    char *const room[2][2] = {{guarded(false), guarded(false)}, {guarded(true), guarded(true)}};
     for (int d = 0; d < 5; d++)
         for (int t = 0; t < 5; t++)
             for (int f = 0; f < 5; f++) {
                 int wrong = 0;
                 for (int64_t n = 1; n <= MOST; n++)
                     for (int end = 0; end < 2; end++)
-                        wrong += !is_right(dtypes[d], n, steps[t], steps[f], end, room);
+                        wrong += !is_right(dtypes[d], n, steps[t], steps[f], end, room[end]);
                 ok(wrong == 0, "%s, steps %d from %d: %d copies differ", nd_dtype_name(dtypes[d]),
                    (int)steps[t], (int)steps[f], wrong);
             }

@@ -15,8 +15,9 @@ SIZES = (1, 32767, 32768, 32769, 40000, 65537, 100003, 1000003)
 
 
 def exact(rng):
-    """Sums, copies and fills at sizes around those from which there are two chunks, four and more."""
-    for n in SIZES:
+    """Sums, copies and fills at sizes around those from which there are two chunks, four and more, and one whose results are
+    written past the cache."""
+    for n in (*SIZES, (1 << 22) + 77):
         for dtype in ("float32", "float64", "float16", "int8"):
             x = rng.integers(-60, 60, n).astype(dtype)
             a = nd.asarray(x, copy=True)

@@ -183,6 +183,12 @@ static void counts(void)
     is_int(claim(0), 1, "units are claimed in turn");
     is_int(claim(0), 2, "to the last");
     is_int(claim(0), -1, "and no further");
+    int64_t x[7] = {0};
+    job.fn = add_index, job.ctx = x, job.n = 7, job.grain = 2, job.chunks = 4, job.per_unit = 3;
+    run_unit(0);
+    is_int(x[6], 0, "a unit runs its own chunks alone");
+    run_unit(1);
+    is_int(wrong(x, 7, 1), 0, "and the last unit those that are left");
     is_int(claim(1), -1, "nor of a span that the job has not");
 }
 

@@ -26,7 +26,7 @@ const cast_bounds cpu_cast_bounds = {
             [CAST_U64] = {0, 0x1.fffffffffffffp63}},
 };
 
-/* Bytes of destination that a thread takes at a time, at most; those of each begin at a page. */
+/* A thread takes at most DENSE_CHUNK bytes of the destination at a time, a multiple of DENSE_STEP. */
 enum { DENSE_CHUNK = 256 << 10, DENSE_STEP = 4096 };
 
 void cpu_copy_cast(int32_t src_dtype, int32_t dst_dtype, void *dst, const void *src, int64_t n)

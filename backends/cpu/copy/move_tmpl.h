@@ -38,7 +38,7 @@ static inline __attribute__((always_inline)) void MOVE_FN(move_gather)(MOVE_T *r
         d[i] = s[step * i];
 }
 
-/* move_spread by the step in bytes; 0 where it is none of those. */
+/* move_spread by the step in bytes. Returns 0, and moves nothing, where the step is none of these. */
 static inline int MOVE_FN(moved_spread)(char *dst, const char *src, int64_t src_step, int64_t n)
 {
     MOVE_T *d = (MOVE_T *)dst;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Every second element from and to memory by registers of AVX-512; part of move_tmpl.h for elements
- * of MOVE_BITS 32 and 64. They return how many elements were moved; the rest is left to loops. */
+ * of MOVE_BITS 32 and 64. The functions return how many elements were moved; loops move the rest. */
 #define SECOND_LANES (64 / MOVE_SIZE)
 #define SECOND_PASTE_(name, bits) name##bits
 #define SECOND_PASTE(name, bits) SECOND_PASTE_(name, bits)

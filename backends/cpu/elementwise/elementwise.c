@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "elementwise/elementwise.h"
+#include "host/ahead.h"
 #include "host/grain.h"
 #include "walk/blocks.h"
 #include "walk/tile.h"
@@ -16,13 +17,11 @@
 #define EW_ARENA_BYTES 65536 /* the buffers of all operands */
 #define EW_SHARE_BYTES 32768 /* at most, of one */
 #define EW_STREAM_BLOCK_BYTES 16384
-#define EW_ASKED_BYTES 2048 /* of a segment whose followers are asked for, */
-#define EW_ASKED_FAR 16384  /* that much later into the second cache */
-#define EW_ASKED_NEAR 4096  /* and the first */
+#define EW_ASKED_BYTES 2048 /* of a segment after which what follows is asked for */
 #define EW_SHORT 32         /* shorter rows are gathered to one loop call for several rows */
-#define EW_ROWS 16          /* rows of a block, and */
-#define EW_SEGMENT 256      /* elements of a row in one call, where each row has another element, */
-#define EW_PIECE_BYTES 4096 /* bytes of them where rows are long; see dense_row() */
+#define EW_ROWS 16          /* most rows of a block where each row has another element, */
+#define EW_SEGMENT 256      /* and elements of such a row in one call of the loop */
+#define EW_PIECE_BYTES 4096 /* of a long row in one call; see dense_row() */
 #define EW_SMALL 64         /* elements served without a plan even if an operand is a scalar */
 #define EW_CHEAP_GRAIN 32768
 #define EW_COSTLY_GRAIN 4096
@@ -51,8 +50,9 @@ typedef struct {
     cpu_blocks blocks; /* the last operand is the output */
     cpu_blocks_operand place[EW_OPERANDS];
     ew_operand operand[EW_OPERANDS];
-    int n; /* operands */
-    int stream, asks;
+    int n;           /* operands */
+    int stream;      /* the result is written past the cache */
+    int asks;        /* what follows a segment of the inputs is asked for */
     int64_t grain;   /* elements of a chunk */
     int64_t segment; /* elements of a row in one call of the loop */
     int by_row;      /* an element of an operand fills a segment for each row of a block */
@@ -157,18 +157,13 @@ static void dense(ew_worker *w, char *const *from, char *to, int64_t n)
         isa->stream(to, w->buffer[last], n * plan->place[last].nbytes);
 }
 
-/* What follows n elements of dense inputs, of which there may be none, is asked for: one processor adds two
- * arrays a tenth faster than with what it fetches ahead by itself. */
+/* What follows n elements of dense inputs is asked for: one processor adds two arrays a tenth
+ * faster than with what it fetches ahead by itself. */
 static void ask_ahead(const ew_plan *plan, char *const *from, int64_t n)
 {
-    for (int k = 0; k < plan->n - 1; k++) {
-        const int64_t nbytes = plan->place[k].nbytes;
-        const uintptr_t at = (uintptr_t)from[k];
-        for (int64_t i = 0; plan->place[k].col == nbytes && i < n * nbytes; i += 64) {
-            __builtin_prefetch((const void *)(at + (uintptr_t)i + EW_ASKED_FAR), 0, 2);
-            __builtin_prefetch((const void *)(at + (uintptr_t)i + EW_ASKED_NEAR), 0, 3);
-        }
-    }
+    for (int k = 0; k < plan->n - 1; k++)
+        if (plan->place[k].col == plan->place[k].nbytes)
+            cpu_ask_ahead(from[k], n * plan->place[k].nbytes);
 }
 
 /* One row, or what lies in one, in segments that share the buffers of repeated elements. */

@@ -60,6 +60,8 @@ void cpu_store_scalar(const ndp_scalar *s, void *element);
 /* Threads a parallel region may use; 1 in a forked child and without OpenMP. NDOCK_NUM_THREADS,
  * else OMP_NUM_THREADS, else processors allowed by affinity and by the control group's quota. */
 int cpu_threads(void);
+/* The calling thread's number in the team; 0: it does not belong to it. */
+int cpu_thread(void);
 int cpu_team(void);          /* the same in a process and its forked children */
 void cpu_threads_stop(void); /* the next region starts them again */
 /* fn(ctx, begin, end) over [0, n) cut into chunks of grain (the last may be shorter). Where chunks

@@ -4,9 +4,10 @@
 #define NDOCK_CPU_GRAIN_H
 #include "host/cpu.h"
 
-/* A grain, at most the one given and for more than that at least a quarter of it, by which each thread
- * gets as many chunks of about one size, since the caller waits for the last. Chunks begin at multiples
- * of step. Where each thread has more than four, they even out by themselves. */
+/* A grain by which each thread gets as many chunks of about one size, since the caller waits for the
+ * last: at most the one given, and at least a quarter of it where n is more. Chunks begin at
+ * multiples of step. Where each thread would have more than four chunks, they even out by
+ * themselves, and the grain is the one given. */
 static inline int64_t cpu_even_grain(int64_t n, int64_t grain, int64_t step)
 {
     const int64_t threads = cpu_threads(), least = grain / 4;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Slots of a call's scratch memory, as many as threads: a task takes one for as long as it runs. That of its
- * thread's number is free but where several programs' threads call, and lies in its processor's cache. */
+ * Slots of a call's scratch memory: a task takes one for as long as it runs. The slot of its thread's
+ * number is free, since a call has as many slots as threads, and lies in its processor's cache. */
 #ifndef NDOCK_CPU_SLOTS_H
 #define NDOCK_CPU_SLOTS_H
 #include <stdatomic.h>
-
-int cpu_thread(void); /* threads.c: the calling thread's number in the team; 0: it is none of it */
+#include "host/cpu.h"
 
 static inline int cpu_slot_take(atomic_uchar *busy, int n_slots)
 {

@@ -27,7 +27,6 @@
 #include "host/bell.h"
 #include "host/cpu.h"
 #include "host/quota.h"
-#include "host/slots.h"
 
 /* How long an idle thread looks for the next job before it sleeps: as long as jobs have lately been
  * apart, within these bounds. A thread that loses its processor while it looks, so that somebody
@@ -47,8 +46,9 @@ static _Thread_local int inside_team __attribute__((tls_model("initial-exec"))),
 static pthread_t *team; /* under busy */
 static int team_size;
 
-/* The job. Its fields change while no unit of the job before is unfinished, and are read by who has
- * claimed a unit only. A unit is a chunk, or several where there are more than can be counted. */
+/* The job. Its fields change only when all units of the job before are finished, and only a thread
+ * that has claimed a unit reads them. A unit is a chunk, or several where there are more chunks than
+ * 31 bits count. */
 static struct {
     _Alignas(64) void (*fn)(void *ctx, int64_t begin, int64_t end);
     void *ctx;
@@ -68,7 +68,8 @@ static struct {
 static _Alignas(64) _Atomic uint64_t gate;
 
 static _Alignas(64) atomic_flag busy = ATOMIC_FLAG_INIT;
-static atomic_int stopping, numbered; /* threads of this team that have begun */
+static _Alignas(64) atomic_int stopping;
+static atomic_int numbered; /* threads of this team that have begun */
 
 static void child_after_fork(void)
 {
@@ -150,7 +151,7 @@ static void claim_units(int thread, int n_spans)
     }
 }
 
-/* Of so many chunks; returns how many threads they are for. */
+/* Cuts so many chunks into spans; returns for how many threads they are. */
 static uint64_t cut_spans(int64_t chunks)
 {
     const int64_t threads = chunks < team_size + 1 ? chunks : team_size + 1;
@@ -211,8 +212,9 @@ static uint64_t look(uint64_t last, int64_t *spin_ns)
     }
 }
 
-/* A job this thread has not looked at, or 0 when the team is to stop; woken: the thread slept. Those that
- * wake others are those that have been woken, as the others would all ask for the caller's line. */
+/* A job this thread has not looked at, or 0 when the team is to stop; woken: the thread slept. Only
+ * threads that have been woken wake others: if all did, all would ask for the cache line that the
+ * caller writes. */
 static uint64_t wait_for_job(uint64_t last, int64_t *spin_ns, int *woken)
 {
     uint64_t w = look(last, spin_ns);

@@ -203,7 +203,8 @@ static int64_t compress_blocks(const ndp_call *call, int64_t *block)
     return (n + *block - 1) / *block;
 }
 
-/* So few elements of one dimension that all else but counting and moving them would take longer. */
+/* Elements of one dimension, so few that counting and moving them takes less than a plan and its
+ * threads would. */
 enum { FEW = 4096 };
 static void compress_few(const ndp_call *call)
 {

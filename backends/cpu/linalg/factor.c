@@ -103,10 +103,10 @@ static int64_t factor_in_place(const lin_call *c, const lin_context *x, int64_t 
     return failed > 0 ? failed : 0;
 }
 
-/* Transposed, a matrix is its conjugate: the upper triangle of it is the lower one of that, whose
- * factor is l = u^T, where u^H would be its conjugate, so that it comes out as u; and the other way
- * round. So LAPACK works in a result with dense rows as in one with dense columns. Else the matrix
- * is copied, and of it the lower triangle is taken. */
+/* The transpose of a Hermitian matrix is its conjugate, and the upper triangle of a is the lower one
+ * of a^T. From a = u^H u follows a^T = u^T (u^T)^H: the lower factor of a^T, transposed, is u; and
+ * the other way round. So LAPACK works in a result with dense rows as in one with dense columns.
+ * Otherwise the matrix is copied, turned where u is wanted, and its lower triangle is factorised. */
 static int64_t cholesky_one(const lin_call *c, const lin_context *x, int64_t item, char *slot)
 {
     ndp_view in = c->call->in[0], out = c->call->out[0];

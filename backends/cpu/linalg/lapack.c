@@ -14,7 +14,8 @@
 #include <string.h>
 #include "linalg/lapack_calls.h"
 
-/* Extents from which the own factorisations are faster than outdated ones (bench/linalg.py). */
+/* From this extent on our own factorisations are faster than those of an outdated library
+ * (bench/linalg.py). */
 #define OWN_FROM 192
 
 static const char *const names[ROUTINES][LIN_DTYPES] = {
@@ -99,7 +100,7 @@ static void find_setters(void *lib)
 }
 
 /* On processors newer than itself OpenBLAS falls back to its kernels for SSE, whose products reach a
- * tenth of the speed of the own kernels for AVX-512. */
+ * tenth of the speed of our own kernels for AVX-512. */
 static void find_outdated(void *lib)
 {
     static const char *const getters[] = {"openblas_get_corename", "scipy_openblas_get_corename",

@@ -11,8 +11,8 @@ void lin_lapack_missing(const char *op, char *why, size_t n);
 /* Whether it computes matrices of these extents: one is there, it may use as many threads as the
  * plug-in, and its integers hold what it needs. */
 int lin_lapack_serves(const lin_context *x, int64_t m, int64_t n);
-/* The same of factorisations (cholesky, lu, qr, and what solves by them): not of those that the own
- * kernels compute faster than the library that was found. */
+/* Whether it also computes factorisations of these extents (cholesky, lu, qr, solve) faster than our
+ * own kernels would. */
 int lin_lapack_factors(const lin_context *x, int64_t m, int64_t n);
 /* Its threads follow ours while a call runs: `alone` says that all of them work on one matrix.
  * Returns what lin_lapack_leave wants. */

@@ -156,7 +156,7 @@ static void tile(const mm_run *r, int64_t item, int64_t i, int64_t j, char *slot
         mm_finish(p, item, r->i0 + i, r->j0 + j, m, n, sums, slot + p->slot_row);
 }
 
-/* Whether each product's operand lies in one piece of memory. */
+/* Whether operand x of each product lies in memory without gaps. */
 static int is_dense(const mm_operand *x, int64_t rows, int64_t columns)
 {
     return (x->column == 1 && x->row == columns) || (x->row == 1 && x->column == rows);

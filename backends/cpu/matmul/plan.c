@@ -80,6 +80,7 @@ static void plan_tiles(mm_plan *p)
     const int64_t size = p->k->element;
     /* Small products are one tile, as far as can be. A tile begins where a panel of a does. */
     const int is_small = p->m * p->n * p->depth <= 2 * MM_TASK_WORK;
+    /* Multiply-adds of a tile that is not halved further: many threads take smaller ones. */
     const int64_t least = is_small || cpu_team() <= 8 ? 2 * MM_TASK_WORK : MM_TASK_WORK / 2;
     const int64_t step_m = 12, step_n = 128 / size;
     int64_t tm = (is_small ? 960 : 480) / size / step_m * step_m, tn = 2048 / size;

@@ -51,15 +51,15 @@ static float largest(const float *x)
 }
 
 /* As wide as what reads the codes again, for which narrower stores would have to be joined. */
-enum { SOME = VECTOR > 32 ? 16 : 8 };
-typedef float some_floats __attribute__((vector_size(4 * SOME)));
-typedef int32_t some_words __attribute__((vector_size(4 * SOME)));
+enum { CODES_AT_ONCE = VECTOR > 32 ? 16 : 8 };
+typedef float some_floats __attribute__((vector_size(4 * CODES_AT_ONCE)));
+typedef int32_t some_words __attribute__((vector_size(4 * CODES_AT_ONCE)));
 
 /* 32 elements as whole numbers, halves away from zero; 0 for NaN. They are at most 127. Floats at least zero are compared
  * by their bits, whose order is theirs; comparisons give -1 where they hold. */
 static void codes_of(const float *x, float inverse, int32_t *code)
 {
-    for (int i = 0; i < 32; i += SOME) {
+    for (int i = 0; i < 32; i += CODES_AT_ONCE) {
         some_floats v;
         memcpy(&v, x + i, sizeof v);
         v *= inverse;

@@ -21,9 +21,9 @@ static inline __attribute__((always_inline)) void Q_FN(wide_span)(const unsigned
                                                                   const int rows, __m512 *sum,
                                                                   __m512 *low)
 {
+    (void)low; /* Formats of large blocks with minima are striped. */
     __m512i code[4], steps[2];
     const __m512 scale = one_head(from + NBYTES - 2);
-    (void)low;
     Q_CAT(wide_codes, FORMAT)(from, code);
     steps_of_halves(Q_CAT(steps, FORMAT)(from), steps);
     for (int r = 0; r < rows; r++)

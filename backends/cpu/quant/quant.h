@@ -49,7 +49,7 @@ typedef struct {
     void (*dot)(const quant_blocks *w, const quant_row *x, int rows, float *out);
     /* What codes are stored as more than they are: dot may take them as they are stored. */
     int less, order;
-    int times; /* how many times what they are sums of products are */
+    int times; /* sums of products come out this many times as large as they are */
 } quant_format;
 
 enum { QUANT_FORMATS = 21 }; /* above the ids of quant.def */

@@ -9,8 +9,8 @@
  *   FN(flush)(acc, s, cap)     into the state at s
  *   FN(begin)(s, cap)          the state at s before anything is folded into it
  *   FN(merge)                  as in cpu_reducer
- * and RUN_OF_LANES(values, x, n, is_asked) where something else folds runs of two rows and more into
- * CPU_JOINED lanes, in the same order,
+ * and RUN_OF_LANES(values, x, n, is_asked) where another function folds runs of two rows and more
+ * into CPU_JOINED lanes, in the same order,
  * and ANY_ORDER where neither the order of elements nor how many are folded between two flushes
  * changes a bit: flushes of floating extremes take longer than many rows do.
  * Every loop runs over neighbouring columns with nothing but scalars inside: any compiler that
@@ -39,30 +39,31 @@ CPU_INLINE void FN(halve)(FN(lanes) * a, int64_t h)
         FN(put)(a, j, FN(both)(FN(get)(a, j), FN(get)(a, j + h)));
 }
 
-/* A dense run as rows of LANES columns, a short one of CPU_FEW, whose sums are joined sooner, a shorter
- * one as one row of as many columns as it needs; how many lanes their sums were joined to. Four
- * rows at a time are the fastest in a cache, but no order in which processors prefetch memory well.
+/* A dense run is folded as rows of CPU_LANES columns, a short one of CPU_FEW, whose sums are joined
+ * sooner, a shorter one as one row of as many columns as it needs. Returns how many lanes the sums
+ * were joined to. Four rows at a time are the fastest in a cache, but no order in which processors
+ * prefetch memory well.
  * The lanes add up the same elements in the same order either way. */
 CPU_INLINE int64_t FN(fold_lanes)(const cpu_fold *f, FN(lanes) *restrict a, const T *x, int64_t n)
 {
     int64_t width = n < 2 * CPU_LANES ? CPU_FEW : CPU_LANES;
     while (width / 2 >= n && width > 2)
         width /= 2;
-    for (int64_t j = 0; j < width; j++)
-        FN(put)(a, j, FN(zero)());
-    for (; width == CPU_FEW && n >= CPU_FEW; n -= CPU_FEW, x += CPU_FEW)
-        FN(lanes1)(a, x, CPU_FEW);
 #ifdef RUN_OF_LANES
     if (width == CPU_LANES) {
         RUN_OF_LANES(a->v, x, n, f->far == CPU_FAR_ASKED);
         return CPU_JOINED;
     }
 #endif
+    for (int64_t j = 0; j < width; j++)
+        FN(put)(a, j, FN(zero)());
+    for (; width == CPU_FEW && n >= CPU_FEW; n -= CPU_FEW, x += CPU_FEW)
+        FN(lanes1)(a, x, CPU_FEW);
     for (; n >= 4 * CPU_LANES && !f->far; n -= 4 * CPU_LANES, x += 4 * CPU_LANES)
         FN(lanes4)(a, x, CPU_LANES, CPU_LANES);
     for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES) {
         if (f->far == CPU_FAR_ASKED)
-            ahead(x, CPU_LANES * (int)sizeof *x);
+            cpu_ask_ahead(x, CPU_LANES * (int)sizeof *x);
         FN(lanes1)(a, x, CPU_LANES);
     }
     FN(lanes1)(a, x, n);

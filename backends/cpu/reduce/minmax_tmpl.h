@@ -157,7 +157,7 @@ static T FN(best)(const T *x, int64_t n, int far, BITS *has_nan)
     for (int64_t i = 0; i < n; i += STEP) {
         const T *from = x + (i + STEP <= n ? i : n - STEP);
         if (far == CPU_FAR_ASKED)
-            ahead(from, STEP * (int)sizeof(T));
+            cpu_ask_ahead(from, STEP * (int)sizeof(T));
         for (int l = 0; l < STEP; l++)
             v[l] = BEATS(from[l], v[l]) ? from[l] : v[l];
         for (int l = 0; l < STEP / 2; l++)

@@ -6,6 +6,7 @@
 #ifdef __AVX512VL__
 #include <immintrin.h>
 #endif
+#include "host/ahead.h"
 #include "math/exp.h"
 #include "reduce/reduce.h"
 #include "math/vmath.h"
@@ -14,9 +15,7 @@ enum {
     CPU_LANES = 64,           /* of an inner fold */
     CPU_FEW = 16,             /* of one of few elements */
     CPU_JOINED = CPU_FEW / 4, /* that the sums of either are joined to first */
-    CPU_TOPS = 256, /* elements of rows whose maxima are found ahead of their exponentials */
-    CPU_AHEAD_BYTES = 16384, /* asked for into the second cache, */
-    CPU_NEAR_BYTES = 4096    /* and into the first */
+    CPU_TOPS = 256 /* elements of rows whose maxima are found ahead of their exponentials */
 };
 #if defined(__GNUC__) && !defined(__clang__)
 #define CPU_INDEPENDENT _Pragma("GCC ivdep") /* rows never overlap states */
@@ -25,16 +24,6 @@ enum {
 #define CPU_INDEPENDENT
 #define CPU_UNROLL_ROWS
 #endif
-
-/* What lies a little further than processors look ahead by themselves is asked for; it may be nothing. Each
- * cache has as many lines under way as it has places for them: those of both are used. */
-CPU_INLINE void ahead(const void *from, int nbytes)
-{
-    for (int i = 0; i < nbytes; i += 64) {
-        __builtin_prefetch((const char *)from + CPU_AHEAD_BYTES + i, 0, 2);
-        __builtin_prefetch((const char *)from + CPU_NEAR_BYTES + i, 0, 3);
-    }
-}
 
 #if defined(__AVX512VL__)
 /* The last row, which is not whole, onto the lanes. */
@@ -58,7 +47,7 @@ static void sum_run(double *lanes, const float *x, int64_t n, int is_asked)
         v[j] = _mm256_set1_pd(-0.0);
     for (; n >= CPU_LANES; n -= CPU_LANES, x += CPU_LANES) {
         if (is_asked)
-            ahead(x, CPU_LANES * (int)sizeof *x);
+            cpu_ask_ahead(x, CPU_LANES * (int)sizeof *x);
         CPU_UNROLL_ROWS
         for (int j = 0; j < CPU_LANES / 4; j++)
             v[j] = _mm256_add_pd(v[j], _mm256_cvtps_pd(_mm_loadu_ps(x + 4 * j)));
@@ -66,10 +55,11 @@ static void sum_run(double *lanes, const float *x, int64_t n, int is_asked)
     if (n > 0)
         sum_row(v, x, n);
     CPU_UNROLL_ROWS
-    for (int h = CPU_LANES / 8; h > 0; h /= 2)
+    for (int h = CPU_LANES / 8; h > 0; h /= 2) {
         CPU_UNROLL_ROWS
-    for (int j = 0; j < h; j++)
-        v[j] = _mm256_add_pd(v[j], v[j + h]);
+        for (int j = 0; j < h; j++)
+            v[j] = _mm256_add_pd(v[j], v[j + h]);
+    }
     _mm256_storeu_pd(lanes, v[0]);
 }
 #define SUM_RUN sum_run

@@ -32,8 +32,8 @@ static void TILE_FN(turn)(TILE_T *restrict to, const TILE_T *restrict from, int6
         to[i] = from[-i];
 }
 
-/* To every second element: the parts of complex numbers, say. Four at a time: the loop's own
- * instructions take as long as the stores. */
+/* To every second element: the parts of complex numbers, say (copy/move_tmpl.h has the same by
+ * registers, for rows). Four at a time: the loop's own instructions take as long as the stores. */
 static void TILE_FN(spread)(TILE_T *restrict to, const TILE_T *restrict from, int64_t n)
 {
     int64_t i = 0;
