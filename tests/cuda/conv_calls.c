@@ -189,6 +189,18 @@ static void show(const trial *t)
     printf(": %s\n", nd_last_error()->message);
 }
 
+/* Where operands of windows in two dimensions lie. */
+static void place_planes(trial *t, int image, int grid)
+{
+    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
+    const int64_t w[4] = {t->co, t->ci / t->o.groups, t->kernel[1], t->kernel[2]};
+    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
+    t->x = form_of(t->dtype, 4, x, image);
+    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
+    t->y = form_of(t->dtype, 4, y, grid);
+    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+}
+
 /* The weight's gradient of a first layer: windows of few elements, and many of them. */
 static void short_trial(trial *t)
 {
@@ -203,13 +215,7 @@ static void short_trial(trial *t)
         t->dilation[d] = 1 + below(2);
         t->grid[d] = windows_of(t, d);
     }
-    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
-    const int64_t w[4] = {t->co, t->ci, t->kernel[1], t->kernel[2]};
-    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
-    t->x = form_of(t->dtype, 4, x, GAPS);
-    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
-    t->y = form_of(t->dtype, 4, y, PLANES);
-    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+    place_planes(t, GAPS, PLANES);
 }
 
 /* The weight's gradient of single elements, whose sums of images fill no whole line of memory. */
@@ -249,13 +255,7 @@ static void diagonal_trial(trial *t, int turn)
         t->image[d] = d == 1 ? 11 + below(9) : wide ? 8 * (16 + below(4)) : turn & 4 ? 16 : 13;
         t->grid[d] = windows_of(t, d);
     }
-    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
-    const int64_t w[4] = {t->co, size, t->kernel[1], t->kernel[2]};
-    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
-    t->x = form_of(t->dtype, 4, x, layout);
-    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
-    t->y = form_of(t->dtype, 4, y, turn % 3 ? layout : PLANES);
-    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+    place_planes(t, layout, turn % 3 ? layout : PLANES);
 }
 
 /* Channels enough for products that gather elements: pixels or channels side by side, tiles of either height that rows
@@ -282,13 +282,7 @@ static void gathered_trial(trial *t, int turn)
         t->image[d] = d == 1 ? 23 + 20 * more + below(9) : 12 + 2 * below(4);
         t->grid[d] = windows_of(t, d);
     }
-    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
-    const int64_t w[4] = {t->co, t->ci, t->kernel[1], t->kernel[2]};
-    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
-    t->x = form_of(t->dtype, 4, x, layout);
-    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
-    t->y = form_of(t->dtype, 4, y, layout);
-    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+    place_planes(t, layout, layout);
 }
 
 /* Whole tiles of both channels, for the weight's gradient by warpgroups: pixels or channels side by side, one and two tiles
@@ -311,13 +305,7 @@ static void wide_trial(trial *t, int turn)
         t->grid[d] = windows_of(t, d);
     }
     const int layout = turn % 2 ? BESIDE : PLANES;
-    const int64_t x[4] = {t->n, t->ci, t->image[1], t->image[2]};
-    const int64_t w[4] = {t->co, t->ci, t->kernel[1], t->kernel[2]};
-    const int64_t y[4] = {t->n, t->co, t->grid[1], t->grid[2]};
-    t->x = form_of(t->dtype, 4, x, layout);
-    t->w = form_of(t->dtype, 4, w, (int)below(LAYOUTS));
-    t->y = form_of(t->dtype, 4, y, layout);
-    t->b = form_of(t->dtype, 1, &t->co, PLANES);
+    place_planes(t, layout, layout);
 }
 
 /* Numbers of f32 with all their bits, of which products of parts lose none; and one that has no parts. */

@@ -415,53 +415,45 @@ static double eigh_units(nd_dtype dtype, int64_t n)
     return sqrt(error / whole) / 0x1p-23;
 }
 
-/* |u^H u - 1| over sqrt(n) in units of eps, in the Frobenius norm, of n rows of half their rank, whose
- * lesser columns are what rounding has left: LAPACK has 4.7 of 40 rows, and as far from orthogonal as
- * the columns of a may stay, sqrt(n) eps, u is to 8. */
-static double svd_units(int64_t n)
+/* |x^T x - 1|, or |x x^T - 1| by rows, over sqrt(n) in units of eps, in the Frobenius norm, of a
+ * result of a trial of n rows, which ends. */
+static double units_from_one(trial *t, int result, bool by_rows, int64_t n)
 {
-    trial t = {.kind = SVD, .o = {.size = sizeof t.o}, .a = new_matrix(ND_F64, 1, n, n)};
-    double error = 0;
-    for (int64_t i = 0; i < n * n; i++)
-        if (i % n >= n / 2)
-            *element(&t.a, 0, i / n, i % n) = *element(&t.a, 0, i / n, i % n - n / 2);
-    if (call(&t, dev) != ND_OK)
+    if (call(t, dev) != ND_OK)
         return HUGE_VAL;
-    matrix u = fetch(t.out[0]);
+    matrix x = fetch(t->out[result]);
+    double error = 0;
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++) {
             double complex sum = -(i == j);
             for (int64_t k = 0; k < n; k++)
-                sum += *element(&u, 0, k, i) * *element(&u, 0, k, j);
+                sum += by_rows ? *element(&x, 0, i, k) * *element(&x, 0, j, k)
+                               : *element(&x, 0, k, i) * *element(&x, 0, k, j);
             error += creal(sum * conj(sum));
         }
-    free(u.e);
-    release(&t);
-    free(t.a.e);
+    free(x.e);
+    release(t);
+    free(t->a.e);
     return sqrt(error / (double)n) / 0x1p-52;
 }
 
-/* |v^H v - 1| over sqrt(n) in units of eps, in the Frobenius norm, of n random rows: LAPACK has 7.5 of
- * 64 rows, as have rotations from the first to the last, and a cluster 1.8, whose v is made orthogonal
- * before the last ones. */
+/* Of u, of n rows of half their rank, whose lesser columns are what rounding has left: LAPACK has 4.7
+ * of 40 rows, and as far from orthogonal as the columns of a may stay, sqrt(n) eps, u is to 8. */
+static double svd_units(int64_t n)
+{
+    trial t = {.kind = SVD, .o = {.size = sizeof t.o}, .a = new_matrix(ND_F64, 1, n, n)};
+    for (int64_t i = 0; i < n * n; i++)
+        if (i % n >= n / 2)
+            *element(&t.a, 0, i / n, i % n) = *element(&t.a, 0, i / n, i % n - n / 2);
+    return units_from_one(&t, 0, false, n);
+}
+
+/* Of v, of n random rows: LAPACK has 7.5 of 64 rows, as have rotations from the first to the last, and
+ * a cluster 1.8, whose v is made orthogonal before the last ones. */
 static double right_units(int64_t n)
 {
     trial t = {.kind = SVD, .o = {.size = sizeof t.o}, .a = new_matrix(ND_F64, 1, n, n)};
-    double error = 0;
-    if (call(&t, dev) != ND_OK)
-        return HUGE_VAL;
-    matrix v = fetch(t.out[2]);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < n; j++) {
-            double complex sum = -(i == j);
-            for (int64_t k = 0; k < n; k++)
-                sum += *element(&v, 0, i, k) * *element(&v, 0, j, k);
-            error += creal(sum * conj(sum));
-        }
-    free(v.e);
-    release(&t);
-    free(t.a.e);
-    return sqrt(error / (double)n) / 0x1p-52;
+    return units_from_one(&t, 2, true, n);
 }
 
 /* Whether eigh gives each of a batch what it gives it alone: a warp has several matrices, sweeps until

@@ -16,16 +16,10 @@
 #include "neural/wide_tile.cuh"
 
 enum {
-    TERMS_ROWS = CONV_WIDE_ROWS,
-    TERMS_COLUMNS = CONV_WIDE_COLUMNS,
-    TERMS_STEP = CONV_WIDE_TERMS, /* a row of a slab */
-    TERMS_STAGES = CONV_WIDE_STAGES,
-    TERMS_PITCH = CONV_WIDE_PITCH,          /* of the grid's rows, in elements */
-    TERMS_SLAB = TERMS_COLUMNS * WGMMA_ROW, /* bytes: of the high parts, the low ones follow */
-    TERMS_STAGE = CONV_WIDE_STAGE,          /* bytes; the grid's elements come last */
-    TERMS_GROUPS = 2,                       /* that multiply */
-    TERMS_WARPS = 2 * WGMMA_THREADS / 32,   /* that read, or multiply */
-    TERMS_LINE = TERMS_ROWS / 8             /* elements of a line of a thread that reads */
+    TERMS_SLAB = CONV_WIDE_COLUMNS * WGMMA_ROW, /* bytes: of the high parts, the low ones follow */
+    TERMS_GROUPS = 2,                           /* that multiply */
+    TERMS_WARPS = 2 * WGMMA_THREADS / 32,       /* that read, or multiply */
+    TERMS_LINE = CONV_WIDE_ROWS / 8             /* elements of a line of a thread that reads */
 };
 
 /* A block's share of the line of steps, tile by tile. */
@@ -34,9 +28,9 @@ struct terms_share {
     int32_t steps, at, end;
 
     WINDOW_MEMBER explicit terms_share(const cuda_convolving &params)
-        : p(params), steps(((int32_t)p.k + TERMS_STEP - 1) / TERMS_STEP)
+        : p(params), steps(((int32_t)p.k + CONV_WIDE_TERMS - 1) / CONV_WIDE_TERMS)
     {
-        const int64_t tiles = (int64_t)p.tiles_m.value * (p.n / TERMS_COLUMNS);
+        const int64_t tiles = (int64_t)p.tiles_m.value * (p.n / CONV_WIDE_COLUMNS);
         at = (int32_t)(blockIdx.x * p.part);
         end = (int32_t)(at + p.part < tiles * steps ? at + p.part : tiles * steps);
     }
@@ -53,11 +47,11 @@ struct terms_share {
 };
 WINDOW_FN int32_t terms_row_of(const cuda_convolving &p, int32_t tile)
 {
-    return tile % (int32_t)p.tiles_m.value * TERMS_ROWS;
+    return tile % (int32_t)p.tiles_m.value * CONV_WIDE_ROWS;
 }
 WINDOW_FN int32_t terms_column_of(const cuda_convolving &p, int32_t tile)
 {
-    return tile / (int32_t)p.tiles_m.value * TERMS_COLUMNS;
+    return tile / (int32_t)p.tiles_m.value * CONV_WIDE_COLUMNS;
 }
 
 /* Stages and their gates: `full` when operands are there, `free` when they have been multiplied. */
@@ -70,19 +64,22 @@ struct terms_memory {
         const mma_address begin = mma_address_of(memory);
         at = wide_begin(begin);
         stages = memory + (at - begin);
-        gates = at + TERMS_STAGES * TERMS_STAGE;
+        gates = at + CONV_WIDE_STAGES * CONV_WIDE_STAGE;
     }
     WINDOW_MEMBER mma_address full(int32_t step) const
     {
-        return gates + (mma_address)(step % TERMS_STAGES * 8);
+        return gates + (mma_address)(step % CONV_WIDE_STAGES * 8);
     }
-    WINDOW_MEMBER mma_address free(int32_t step) const { return full(step) + TERMS_STAGES * 8; }
-    WINDOW_MEMBER int parity(int32_t step) const { return step / TERMS_STAGES & 1; }
-    WINDOW_MEMBER int32_t stage(int32_t step) const { return step % TERMS_STAGES * TERMS_STAGE; }
+    WINDOW_MEMBER mma_address free(int32_t step) const { return full(step) + CONV_WIDE_STAGES * 8; }
+    WINDOW_MEMBER int parity(int32_t step) const { return step / CONV_WIDE_STAGES & 1; }
+    WINDOW_MEMBER int32_t stage(int32_t step) const
+    {
+        return step % CONV_WIDE_STAGES * CONV_WIDE_STAGE;
+    }
     WINDOW_MEMBER void set() const
     {
         if (threadIdx.x == 0)
-            for (int i = 0; i < TERMS_STAGES; i++) {
+            for (int i = 0; i < CONV_WIDE_STAGES; i++) {
                 wgmma_gate_set(full(i), TERMS_WARPS + 2 * WGMMA_THREADS); /* and copies */
                 wgmma_gate_set(free(i), TERMS_WARPS);
             }
@@ -126,7 +123,7 @@ template <bool BESIDE> struct terms_loader {
     }
     WINDOW_MEMBER void read(line &x, int32_t step) const
     {
-        const int32_t t = step * TERMS_STEP + term;
+        const int32_t t = step * CONV_WIDE_TERMS + term;
         const int64_t apart = BESIDE ? 8 : 8 * p.image_stride[1];
         int64_t offset;
         const bool there =
@@ -150,21 +147,21 @@ template <bool BESIDE> struct terms_loader {
     }
     WINDOW_MEMBER void copy_grid(int32_t step, int32_t stage) const
     {
-        const int32_t t = step * TERMS_STEP + term;
+        const int32_t t = step * CONV_WIDE_TERMS + term;
         const int64_t apart = BESIDE ? 8 : 8 * p.grid_stride[1];
         const bool there = t < p.k;
         const float *from = grid + gather_grid(p, gather_pixel_of(p, there ? t : 0));
         const mma_address to =
-            memory.at + (mma_address)(stage + 2 * TERMS_SLAB + (row * TERMS_PITCH + term) * 4);
+            memory.at + (mma_address)(stage + 2 * TERMS_SLAB + (row * CONV_WIDE_PITCH + term) * 4);
 #pragma unroll
         for (int j = 0; j < TERMS_LINE; j++, from += apart)
-            mma_fetch_word(to + j * 8 * TERMS_PITCH * 4, from, there);
+            mma_fetch_word(to + j * 8 * CONV_WIDE_PITCH * 4, from, there);
     }
     /* A step whose elements of the image are in x, and then the read of those two steps later. */
     WINDOW_MEMBER void step(line &x, int32_t step, int32_t last, int32_t done) const
     {
-        if (done >= TERMS_STAGES)
-            wgmma_gate_wait(memory.free(done), memory.parity(done - TERMS_STAGES));
+        if (done >= CONV_WIDE_STAGES)
+            wgmma_gate_wait(memory.free(done), memory.parity(done - CONV_WIDE_STAGES));
         copy_grid(step, memory.stage(done));
         wgmma_gate_arrive_copied(memory.full(done));
         write(x, memory.stage(done));
@@ -199,7 +196,7 @@ WINDOW_FN void terms_read(const cuda_convolving &p, const terms_memory &memory)
 
 /* Sums of a step are added to those of the steps before by additions that round, since tensor cores cut off. */
 struct terms_sums {
-    enum { PIECES = TERMS_COLUMNS / 8, DEPTH = TERMS_STEP / 8 };
+    enum { PIECES = CONV_WIDE_COLUMNS / 8, DEPTH = CONV_WIDE_TERMS / 8 };
     float sum[PIECES][4], part[PIECES][4];
     uint32_t high[DEPTH][4], low[DEPTH][4]; /* of the grid */
     int32_t row;                            /* of the tile, the first of this thread's two */
@@ -219,13 +216,13 @@ struct terms_sums {
     }
     WINDOW_MEMBER void load(const char *stage)
     {
-        const float *from =
-            (const float *)(stage + 2 * TERMS_SLAB) + row * TERMS_PITCH + (int32_t)threadIdx.x % 4;
+        const float *from = (const float *)(stage + 2 * TERMS_SLAB) + row * CONV_WIDE_PITCH +
+                            (int32_t)threadIdx.x % 4;
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
 #pragma unroll
             for (int r = 0; r < 4; r++)
-                mma_split_tf32(from[r % 2 * 8 * TERMS_PITCH + k * 8 + r / 2 * 4], &high[k][r],
+                mma_split_tf32(from[r % 2 * 8 * CONV_WIDE_PITCH + k * 8 + r / 2 * 4], &high[k][r],
                                &low[k][r]);
     }
     /* low*high, high*low, high*high. */
@@ -236,13 +233,13 @@ struct terms_sums {
         wgmma_begin();
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
-            wgmma_tf32<TERMS_COLUMNS>::held(part, low[k], wgmma_after(right, k * 32), k > 0);
+            wgmma_tf32<CONV_WIDE_COLUMNS>::held(part, low[k], wgmma_after(right, k * 32), k > 0);
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
-            wgmma_tf32<TERMS_COLUMNS>::held(part, high[k], wgmma_after(rest, k * 32), true);
+            wgmma_tf32<CONV_WIDE_COLUMNS>::held(part, high[k], wgmma_after(rest, k * 32), true);
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
-            wgmma_tf32<TERMS_COLUMNS>::held(part, high[k], wgmma_after(right, k * 32), true);
+            wgmma_tf32<CONV_WIDE_COLUMNS>::held(part, high[k], wgmma_after(right, k * 32), true);
         wgmma_commit();
     }
     WINDOW_MEMBER void add()
@@ -311,9 +308,9 @@ WINDOW_FN void terms_multiply(const cuda_convolving &p, const terms_memory &memo
         const int32_t m = terms_row_of(p, tile) + sums.row,
                       n = terms_column_of(p, tile) + (int32_t)threadIdx.x % 4 * 2;
         float *to = (float *)p.partial + m * p.n + n;
-        const int64_t end = (int64_t)last * TERMS_STEP;
+        const int64_t end = (int64_t)last * CONV_WIDE_TERMS;
         if (!sums.save(to + part * p.m * p.n, p.n))
-            terms_again({p, first * TERMS_STEP, (int32_t)(end < p.k ? end : p.k)},
+            terms_again({p, first * CONV_WIDE_TERMS, (int32_t)(end < p.k ? end : p.k)},
                         to + part * p.m * p.n, m, n);
         if (last == share.steps)
             terms_clear(p, to, part + 1);

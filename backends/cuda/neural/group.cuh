@@ -88,6 +88,17 @@ template <bool WALKS> struct group_items {
         }
     }
 };
+
+/* What x and, for gradients, g have at an item, as words, so that loads are underway together. */
+template <bool GRAD, class T, int V>
+NEURAL_FN void group_read(const group_params &p, const group_at &from, const group_at &item,
+                          neural_raw<T, V> &x, neural_raw<T, V> &g)
+{
+    x = neural_read<T, V>((const T *)p.x + from.x + item.x);
+    if (GRAD)
+        g = neural_read<T, V>((const T *)p.g + from.g + item.g);
+}
+
 /* f(items) for those that follow `first` by so many. WALK: both ways, of which one takes more registers. */
 template <bool WALK = true, class F>
 NEURAL_FN void group_walk(const group_params &p, int64_t first, int64_t step, F f)

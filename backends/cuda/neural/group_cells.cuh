@@ -25,10 +25,7 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_sums(const g
 #pragma unroll
                 for (int u = 0; u < GROUP_UNROLL; u++) {
                     if (i + u * lanes < end) {
-                        v[u] = neural_read<T, V>((const T *)p.x + from.x + items.at.x);
-                        if (GRAD)
-                            w[GRAD ? u : 0] =
-                                neural_read<T, V>((const T *)p.g + from.g + items.at.g);
+                        group_read<GRAD>(p, from, items.at, v[u], w[GRAD ? u : 0]);
                     }
                     items.next();
                 }
@@ -78,10 +75,7 @@ template <class T, int V, bool GRAD, bool WARP> NEURAL_FN void cell_apply(const 
                 for (int u = 0; u < GROUP_UNROLL; u++) {
                     if (i + u * lanes < end) {
                         to[u] = from.out + items.at.out;
-                        v[u] = neural_read<T, V>((const T *)p.x + from.x + items.at.x);
-                        if (GRAD)
-                            w[GRAD ? u : 0] =
-                                neural_read<T, V>((const T *)p.g + from.g + items.at.g);
+                        group_read<GRAD>(p, from, items.at, v[u], w[GRAD ? u : 0]);
                     }
                     items.next();
                 }

@@ -73,10 +73,7 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_sums(const group_para
 #pragma unroll
                 for (int u = 0; u < U; u++) {
                     if (i + u * at.lines < at.end) {
-                        v[u] = neural_read<T, V>((const T *)p.x + at.from.x + items.at.x);
-                        if (GRAD)
-                            w[GRAD ? u : 0] =
-                                neural_read<T, V>((const T *)p.g + at.from.g + items.at.g);
+                        group_read<GRAD>(p, at.from, items.at, v[u], w[GRAD ? u : 0]);
                     }
                     items.next();
                 }
@@ -148,10 +145,7 @@ template <class T, int V, bool GRAD> NEURAL_FN void column_apply(const group_par
                 for (int u = 0; u < U; u++) {
                     if (i + u * at.lines < at.end) {
                         to[u] = at.from.out + items.at.out;
-                        v[u] = neural_read<T, V>((const T *)p.x + at.from.x + items.at.x);
-                        if (GRAD)
-                            w[GRAD ? u : 0] =
-                                neural_read<T, V>((const T *)p.g + at.from.g + items.at.g);
+                        group_read<GRAD>(p, at.from, items.at, v[u], w[GRAD ? u : 0]);
                     }
                     items.next();
                 }
@@ -205,8 +199,7 @@ template <class T, int V> NEURAL_FN void column_weights(const group_params &p)
                         const double *row = group_row(p, i + u * at.lines);
                         mean[u] = row[GROUP_MEAN];
                         by[u] = row[GROUP_FACTOR];
-                        v[u] = neural_read<T, V>((const T *)p.x + at.from.x + items.at.x);
-                        w[u] = neural_read<T, V>((const T *)p.g + at.from.g + items.at.g);
+                        group_read<true>(p, at.from, items.at, v[u], w[u]);
                     }
                     items.next();
                 }

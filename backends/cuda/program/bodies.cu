@@ -313,8 +313,7 @@ QUOTIENTS_FIT(f16, __half)
 template <class T> static __device__ __forceinline__ float row_root(T of)
 {
     const double x = (double)cuda_widen(of);
-    double y;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    double y = cm_rsqrt_rough(x);
     y = __fma_rn(0.5 * y, __fma_rn(-x * y, y, 1.0), y);
     const double q = x * y, root = __fma_rn(__fma_rn(-q, q, x), 0.5 * y, q);
     return (float)(root == root || x < 0 ? root : x);
