@@ -44,6 +44,31 @@ static int in_order(const void *a, const void *b)
     return sign ? sign : (i > j) - (i < j);
 }
 
+/* x/8 in f16, 0 <= x < 2048. */
+static uint16_t half_of_eighths(uint32_t x)
+{
+    int high = 0;
+    while (x >> high > 1)
+        high++;
+    return x ? (uint16_t)((high + 12) << 10 | ((x << (10 - high)) & 0x3ff)) : 0;
+}
+
+/* Element i becomes a number of 16 bits: one in 97 is NaN, and zeros have either sign. */
+static void make_half(nd_dtype dtype, int64_t i, int64_t x, uint16_t *to)
+{
+    const uint32_t few = (uint32_t)(x & (dtype == ND_F16 ? 2047 : 255)), high = (uint32_t)(x & 1)
+                                                                                << 15;
+    const float eighths = (float)few / 8;
+    uint32_t bits;
+    memcpy(&bits, &eighths, sizeof bits);
+    to[i] = (uint16_t)((dtype == ND_F16 ? half_of_eighths(few) : bits >> 16) | high);
+    number[i] = high ? -eighths : eighths;
+    if (x % 97 == 1) {
+        to[i] = (uint16_t)(high | 0x7fc1);
+        number[i] = NAN;
+    }
+}
+
 /* Elements of the dtype in memory, which are the numbers. */
 static void make_elements(nd_dtype dtype, int64_t n, int few, void *to)
 {
@@ -55,6 +80,8 @@ static void make_elements(nd_dtype dtype, int64_t n, int few, void *to)
             number[i] = ((int16_t *)to)[i] = (int16_t)x;
         else if (dtype == ND_I32)
             number[i] = ((int32_t *)to)[i] = few == 2 ? (int32_t)-i : (int32_t)x;
+        else if (dtype == ND_F16 || dtype == ND_BF16)
+            make_half(dtype, i, few ? x & 3 : x, to);
         else
             number[i] = ((float *)to)[i] = x % 97 == 1   ? NAN
                                            : x % 89 == 1 ? -0.0f
@@ -78,11 +105,12 @@ static int positions_of(const nd_array *base, const nd_index cut[2], int64_t k, 
 
 static int topk_is_right(int trial)
 {
-    static const nd_dtype dtypes[] = {ND_U8, ND_I16, ND_I32, ND_F32};
+    static const nd_dtype dtypes[] = {ND_U8, ND_I16, ND_I32, ND_F32, ND_F16, ND_BF16};
     static const int64_t lengths[] = {128, 200, 1024, 700, 1500, 8192, 9000, 40000};
+    enum { DTYPES = sizeof dtypes / sizeof *dtypes };
     static int64_t places[MOST], got[MOST];
-    const nd_dtype dtype = dtypes[trial % 4];
-    const int64_t n = lengths[trial / 4 % 8], step = 1 + below(4) / 3,
+    const nd_dtype dtype = dtypes[trial % DTYPES];
+    const int64_t n = lengths[trial / DTYPES % 8], step = 1 + below(4) / 3,
                   rows = n > 8192 ? 1 : 1 + below(3);
     const int64_t most = n < 512 ? 32 : 256, shape[2] = {rows, n * step};
     const int64_t k = 1 + (below(2) ? below(32) : below(most));

@@ -26,6 +26,18 @@ static inline int64_t min(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
+static inline uint32_t min(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+static inline uint32_t max(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+static inline int __clz(int x)
+{
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
 /* All ones in bytes that differ. */
 static inline uint32_t __vcmpne4(uint32_t a, uint32_t b)
 {

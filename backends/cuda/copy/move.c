@@ -9,10 +9,11 @@
 #include "walk/plan.h"
 
 enum {
-    MOVE_UNITS = 5,               /* of 1, 2, 4, 8 and 16 bytes */
-    MOVE_TILES = MOVE_UNITS,      /* functions of a copy: walks, then tiles */
-    MOVE_FILL_DENSE = MOVE_UNITS, /* of a fill: walks, then this one */
-    MOVE_COPY = 0,                /* choices */
+    MOVE_UNITS = 5,                /* of 1, 2, 4, 8 and 16 bytes */
+    MOVE_TILES = MOVE_UNITS,       /* functions of a copy: walks, then tiles, */
+    MOVE_REPEATS = 2 * MOVE_UNITS, /* then elements repeated */
+    MOVE_FILL_DENSE = MOVE_UNITS,  /* of a fill: walks, then this one */
+    MOVE_COPY = 0,                 /* choices */
     MOVE_FILL = 1,
     LINE_OF_MEMORY = 128, /* bytes */
     LONG_ROW = 1024,      /* units: where whole lines are most of a row */
@@ -125,6 +126,34 @@ static void make_plan(walk_plan *p, const ndp_view *out, const ndp_view *in, int
     p->ndim--;
 }
 
+/* ---- elements repeated ---- */
+
+/* The copies of each of elements that lie side by side where the whole plan makes such; 0: it does not. */
+static int64_t repeats_of(const walk_plan *p, int unit)
+{
+    const int64_t size = INT64_C(1) << unit;
+    const int64_t most = MOVE_REPEAT_VECTORS * LINE_THREADS; /* an aligned part is a block's */
+    return p->ndim == 2 && p->extent[0] <= most && p->at[0] % 16 == 0 && p->stride[0][0] == size &&
+                   p->stride[1][0] == 0 && p->stride[0][1] == p->extent[0] * size &&
+                   p->stride[1][1] == size
+               ? p->extent[0]
+               : 0;
+}
+
+static int32_t launch_repeat(const move_job *job, const walk_plan *p)
+{
+    const int64_t V = 16 >> job->unit, count = p->extent[0], n = p->extent[1];
+    const int64_t each = MOVE_REPEAT_VECTORS * LINE_THREADS / count * V;
+    move_repeat r = {.dst = p->at[0],
+                     .src = p->at[1],
+                     .n = (uint64_t)n,
+                     .each = (uint32_t)each,
+                     .pairs = count == 2 && p->at[1] % 8 == 0,
+                     .count = cuda_divisor_of((uint32_t)count)};
+    return cuda_launch(job->kernel, job->kernel->function[MOVE_REPEATS + job->unit], job->stream,
+                       (uint32_t)((n + each - 1) / each), LINE_THREADS, 0, &r);
+}
+
 /* ---- copy ---- */
 
 static int32_t copy_bytes(const cuda_kernel *k, ndp_stream *s, const ndp_call *call, int64_t nbytes)
@@ -152,6 +181,8 @@ static int32_t run_copy(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     if (call->in->flags & call->out->flags & NDP_VIEW_CONTIGUOUS)
         return copy_bytes(k, s, call, n * ndp_dtype_size(call->out->dtype));
     make_plan(&plan, call->out, call->in, &job.unit);
+    if (repeats_of(&plan, job.unit))
+        return launch_repeat(&job, &plan);
     int tiled = tiled_dimension(&plan) != 0;
     return walk_plan_pieces(&plan, CUDA_WALK_FEW + 1, tiled ? launch_tiles : launch_walk, &job);
 }
@@ -213,7 +244,9 @@ static int32_t make_copy(cuda_kernel *k, const ndp_call *like)
     (void)like;
     k->base.run = run_copy;
     int32_t status = load_units(k, "walk", k->function);
-    return status != NDP_OK ? status : load_units(k, "tiles", k->function + MOVE_TILES);
+    if (status == NDP_OK)
+        status = load_units(k, "tiles", k->function + MOVE_TILES);
+    return status == NDP_OK ? load_units(k, "repeat", k->function + MOVE_REPEATS) : status;
 }
 
 static int32_t make_fill(cuda_kernel *k, const ndp_call *like)

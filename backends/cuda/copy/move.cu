@@ -119,6 +119,66 @@ template <class T, class W, int WORDS> struct move_tile {
     }
 };
 
+/* ---- elements repeated ---- */
+template <class T> struct move_repeated {
+    enum { V = 16 / sizeof(T), K = MOVE_REPEAT_VECTORS };
+    struct alignas(16) vector {
+        T at[V];
+    };
+    /* Elements e to e + V - 1 of what the block's own ones, from src on, become. */
+    static __device__ __forceinline__ vector any(const move_repeat &p, const T *src, uint32_t e)
+    {
+        vector v;
+        const uint32_t count = p.count.value;
+        uint32_t from = cuda_quotient(e, p.count), copy = e - from * count;
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            v.at[k] = src[from];
+            copy = copy + 1 == count ? 0 : copy + 1;
+            from += copy == 0;
+        }
+        return v;
+    }
+    /* Of pairs, whose elements are read at once. */
+    static __device__ __forceinline__ vector pairs(const move_repeat &, const T *src, uint32_t e)
+    {
+        const uint2 half = *(const uint2 *)(src + e / 2);
+        T x[8 / sizeof(T) + (V == 1)];
+        vector v;
+        memcpy(x, &half, 8);
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            v.at[k] = x[k / 2];
+        return v;
+    }
+    /* All of a thread's loads are under way before its first store. */
+    template <vector LOAD(const move_repeat &, const T *, uint32_t)>
+    static __device__ __forceinline__ void run(const move_repeat &p)
+    {
+        const uint64_t first = (uint64_t)blockIdx.x * p.each, left = p.n - first;
+        const uint32_t size = (left < p.each ? (uint32_t)left : p.each) * p.count.value;
+        const T *const src = (const T *)p.src + first;
+        T *const dst = (T *)p.dst + first * p.count.value;
+        vector v[K];
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            const uint32_t e = (threadIdx.x + k * LINE_THREADS) * V;
+            if (e + V <= size)
+                v[k] = LOAD(p, src, e);
+        }
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            const uint32_t e = (threadIdx.x + k * LINE_THREADS) * V;
+            if (e + V <= size)
+                *(vector *)(dst + e) = v[k];
+        }
+        if (threadIdx.x < size % V) {
+            const uint32_t e = size - size % V + threadIdx.x;
+            dst[e] = src[cuda_quotient(e, p.count)];
+        }
+    }
+};
+
 /* ---- the kernels ---- */
 #define MOVE_KERNELS(N, T, ITEMS, W, WORDS)                    \
     extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
@@ -137,6 +197,15 @@ template <class T, class W, int WORDS> struct move_tile {
         typedef move_tile<T, W, WORDS> tiles;                  \
         __shared__ W tile[tiles::SIDE * tiles::PITCH];         \
         tiles::run(p, tile);                                   \
+    }                                                          \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
+        repeat_##N(const __grid_constant__ move_repeat p)      \
+    {                                                          \
+        typedef move_repeated<T> repeated;                     \
+        if (repeated::V > 1 && p.pairs)                        \
+            repeated::run<repeated::pairs>(p);                 \
+        else                                                   \
+            repeated::run<repeated::any>(p);                   \
     }
 MOVE_KERNELS(1, uint8_t, 8, uint32_t, 32)
 MOVE_KERNELS(2, uint16_t, 8, uint32_t, 32)

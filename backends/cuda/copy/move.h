@@ -13,4 +13,14 @@ typedef struct {
     alignas(16) unsigned char pattern[16], vector[16];
 } move_fill;
 
+enum { MOVE_REPEAT_VECTORS = 4 }; /* of 16 bytes that a thread stores, a block's width apart */
+
+/* n elements that lie side by side at src become `count` each, side by side from dst on, which 16
+ * divides. A block takes `each` of them, which make whole vectors. pairs: count is 2, and 8 divides src. */
+typedef struct {
+    uint64_t dst, src, n;
+    uint32_t each, pairs;
+    cuda_divisor count;
+} move_repeat;
+
 #endif

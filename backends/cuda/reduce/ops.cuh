@@ -222,30 +222,33 @@ LINE_FN double lse_exp(double d)
 {
     return exp(d);
 }
-/* The sum of exp(x - largest) over those below it. Halves are summed in floats, a few at a time. */
-template <int N> LINE_FN double lse_below(const float (&x)[N], float largest, const float *)
+/* The sum of exp(x - largest) over those below it, of which a few are summed in floats. The rounding of
+ * d log2(e) adds |d| 2^-24 to the relative error of a power e^d, d <= 0, and so little to the sum. */
+template <int N, class T> LINE_FN double lse_below(const float (&x)[N], float largest, const T *)
 {
-    double sum[2] = {0.0, 0.0};
+    const int RUN = N < 4 ? N : sizeof(T) == 4 ? 4 : 8;
+    double sum = 0.0;
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-        float e = expf(x[i] - largest);
-        sum[i % 2] += (double)(x[i] == largest ? 0.0f : e);
-    }
-    return sum[0] + sum[1];
-}
-template <int N, class HALF>
-LINE_FN double lse_below(const float (&x)[N], float largest, const HALF *)
-{
-    float sum[2] = {0.0f, 0.0f};
+    for (int i = 0; i < N; i += RUN) {
+        float e[RUN];
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-        float e = cm_exp2_flushed((x[i] - largest) * 1.44269504f);
-        sum[i % 2] += x[i] == largest ? 0.0f : e;
+        for (int k = 0; k < RUN; k++) {
+            const float y = cm_exp2_flushed((x[i + k] - largest) * 1.44269504f);
+            e[k] = x[i + k] == largest ? 0.0f : y;
+        }
+#pragma unroll
+        for (int h = RUN / 2; h; h /= 2)
+#pragma unroll
+            for (int k = 0; k < h; k++)
+                e[k] += e[k + h];
+        sum += (double)e[0];
     }
-    return (double)(sum[0] + sum[1]);
+    return sum;
 }
 template <class T, class C> struct reduce_logsumexp {
     typedef T element;
+    typedef void own_unroll;
+    enum { row_unroll = sizeof(C) == 8 ? 4 : 2 * sizeof(T) }; /* 32 elements of floats and halves */
     struct state {
         double largest, sum, error, ones;
     };
@@ -271,7 +274,12 @@ template <class T, class C> struct reduce_logsumexp {
     /* Of lanes that agree on the largest element, so that each computes one exponential and joining
      * them none. */
     typedef void levels;
-    LINE_FN state join(state a, state b, const reduce_params &p) { return merge(a, b, p); }
+    LINE_FN state join(state a, state b, const reduce_params &p)
+    {
+        if (sizeof(C) == 8)
+            return merge(a, b, p);
+        return {a.largest, a.sum + b.sum, 0.0, a.ones + b.ones};
+    }
     LINE_FN state level(state s, int width)
     {
         double largest = s.largest;

@@ -15,6 +15,14 @@ template <class T> struct reduce_sizes {
     };
 };
 
+/* Vectors of a row that a thread has under way at once. */
+template <class OP, class = void> struct reduce_row_unroll {
+    enum { U = reduce_sizes<typename OP::element>::row_unroll };
+};
+template <class OP> struct reduce_row_unroll<OP, typename OP::own_unroll> {
+    enum { U = OP::row_unroll };
+};
+
 /* The state or, when the line is not cut, the result. o: which result, to: where it belongs. */
 template <class OP>
 LINE_FN void reduce_put(const reduce_params &p, typename OP::state s, uint64_t o, uint64_t results,
@@ -116,7 +124,7 @@ template <class OP, int V> LINE_FN void reduce_vectors(const reduce_params &p)
 template <class OP> LINE_FN void reduce_row(const reduce_params &p)
 {
     typedef typename OP::element T;
-    const int V = reduce_sizes<T>::row_vector, U = reduce_sizes<T>::row_unroll;
+    const int V = reduce_sizes<T>::row_vector, U = reduce_row_unroll<OP>::U;
     if (p.lanes == 1 && p.chunks == 1 && p.items == 1 && p.tail == 0) {
         reduce_vectors<OP, V>(p);
         return;

@@ -24,6 +24,38 @@ template <class U> struct topk_keys {
         const U plain = sizeof(U) == 1 && truth ? (U)(raw != 0) : (U)(raw ^ turn);
         return (uint32_t)(sizeof(U) > 1 && floats ? float_key<U>(raw, infinite) : plain) ^ flip;
     }
+    /* Elements to keys, all of 32 bits: what kind they are of is asked once, not of each. */
+    template <int N> __device__ __forceinline__ void turn_all(uint32_t (&key)[N]) const
+    {
+        if (sizeof(U) == 1 && truth) {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                key[j] = (uint32_t)(key[j] != 0) ^ flip;
+        } else if (sizeof(U) > 1 && floats) {
+            const bool brain = infinite == (U)0x7f80u;
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                key[j] = of_single(sizeof(U) == 4 ? key[j]
+                                   : brain        ? key[j] << 16
+                                                  : __float_as_uint(half_of(key[j])));
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; j++)
+                key[j] ^= (uint32_t)turn ^ flip;
+        }
+    }
+
+  private:
+    static __device__ __forceinline__ float half_of(uint32_t raw)
+    {
+        return __half2float(__ushort_as_half((unsigned short)raw));
+    }
+    /* key_f32() without branches: the sum turns -0 to +0 and every NaN to the one of largest bits. */
+    __device__ __forceinline__ uint32_t of_single(uint32_t raw) const
+    {
+        const uint32_t x = __float_as_uint(__fadd_rn(__uint_as_float(raw), 0.0f));
+        return x ^ (0u - (x >> 31) | 0x80000000u) ^ flip;
+    }
 };
 
 static __device__ __forceinline__ uint64_t topk_word(uint32_t key, uint32_t position)
