@@ -49,16 +49,16 @@ template <class A> struct reduce_float {
     typedef typename A::element element;
     typedef typename A::state state;
     LINE_FN state zero() { return A::zero(); }
-    /* Pairs, pairs of pairs: short chains of additions; or what A makes of a run of four. */
+    /* Pairs, pairs of pairs: short chains of additions; or A's own way. */
     template <int N, int V>
     LINE_FN void add(state &s, const element *x, int64_t, int64_t, const reduce_params &)
     {
         const int RUN = N < 4 ? N : 4;
+        if constexpr (A::has_fold) {
+            s = A::template fold<N>(s, x);
+        } else {
 #pragma unroll
-        for (int i = 0; i < N; i += RUN) {
-            if constexpr (A::has_run) {
-                s = A::merge(s, A::template run<RUN>(x + i));
-            } else {
+            for (int i = 0; i < N; i += RUN) {
                 state t[RUN];
 #pragma unroll
                 for (int k = 0; k < RUN; k++)

@@ -327,6 +327,22 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
     r->blocks = (uint32_t)(blocks < most ? blocks : most);
 }
 
+/* How threads go on along a line, which are p->lanes items apart. */
+static void set_walk(reduce_params *p)
+{
+    const line_dim *dim = p->dim + p->n_kept;
+    p->inner_step = 0;
+    p->inner_extent = p->n_reduced == 1 ? 1 : 0;
+    if (p->n_reduced == 1)
+        p->step = p->lanes * dim[0].in;
+    if (p->n_reduced != 2 || dim[0].extent > INT32_MAX)
+        return;
+    p->inner_step = (uint32_t)(p->lanes % dim[0].extent);
+    p->inner_extent = (uint32_t)dim[0].extent;
+    p->step = p->inner_step * dim[0].in + p->lanes / dim[0].extent * dim[1].in;
+    p->carry = dim[1].in - dim[0].extent * dim[0].in;
+}
+
 static void set_op(reduce_params *p, const ndp_call *call)
 {
     const ndp_reduce *params = call->params;
@@ -398,6 +414,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (ndp_view_size(&call->out[0]) == 0)
         return NDP_OK;
     make_plan(&r, k, call);
+    set_walk(&r.p);
     set_op(&r.p, call);
     r.p.in = cuda_ptr(&call->in[0]);
     r.p.out = cuda_ptr(&call->out[0]);

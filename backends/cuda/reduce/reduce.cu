@@ -34,6 +34,32 @@ LINE_FN void reduce_put(const reduce_params &p, typename OP::state s, uint64_t o
         OP::store(p, to, s);
 }
 
+/* The items of a line that are a thread's, one after the other. */
+struct reduce_walk {
+    int64_t offset;
+    uint32_t inner; /* its index in the inner dimension */
+};
+LINE_FN reduce_walk reduce_walk_from(const reduce_params &p, uint64_t item)
+{
+    const line_dim *dim = p.dim + p.n_kept;
+    const int64_t offset = line_offset(dim, p.n_reduced, item);
+    return {offset, p.n_reduced == 2 ? (uint32_t)line_index(dim[0], true, item) : 0};
+}
+/* Where the item is; the walk goes on to the next one. */
+LINE_FN int64_t reduce_walk_next(const reduce_params &p, reduce_walk &w, uint64_t item)
+{
+    if (p.inner_extent == 0)
+        return line_offset(p.dim + p.n_kept, p.n_reduced, item);
+    const int64_t offset = w.offset;
+    w.inner += p.inner_step;
+    w.offset += p.step;
+    if (w.inner >= p.inner_extent) {
+        w.inner -= p.inner_extent;
+        w.offset += p.carry;
+    }
+    return offset;
+}
+
 /* The items begin.. of a line that are the lane's, of V elements each, U at a time. */
 template <class OP, int V, int U>
 LINE_FN typename OP::state reduce_fold(const reduce_params &p, const typename OP::element *line,
@@ -41,23 +67,24 @@ LINE_FN typename OP::state reduce_fold(const reduce_params &p, const typename OP
 {
     typedef typename OP::element T;
     typedef cuda_vector<T, V> vector;
-    const line_dim *dim = p.dim + p.n_kept;
     uint64_t step = (uint64_t)p.lanes, i = blockIdx.y * p.chunk, end = i + p.chunk;
     typename OP::state s = OP::zero();
     end = end < p.items ? end : p.items;
-    for (i += lane; i + (U - 1) * step < end; i += U * step) {
+    i += lane;
+    reduce_walk walk = reduce_walk_from(p, i);
+    for (; i + (U - 1) * step < end; i += U * step) {
         vector v[U];
         T x[U * V];
 #pragma unroll
         for (int u = 0; u < U; u++)
-            v[u] = *(const vector *)(line + line_offset(dim, p.n_reduced, i + u * step));
+            v[u] = *(const vector *)(line + reduce_walk_next(p, walk, i + u * step));
 #pragma unroll
         for (int k = 0; k < U * V; k++)
             x[k] = v[k / V].at[k % V];
         OP::template add<U * V, V>(s, x, (int64_t)i * V, (int64_t)step * V, p);
     }
     for (; i < end; i += step) {
-        vector v = *(const vector *)(line + line_offset(dim, p.n_reduced, i));
+        vector v = *(const vector *)(line + reduce_walk_next(p, walk, i));
         OP::template add<V, V>(s, v.at, (int64_t)i * V, 0, p);
     }
     uint64_t tail = V > 1 && blockIdx.y + 1 == gridDim.y ? p.tail : 0;
@@ -144,8 +171,17 @@ template <class OP> LINE_FN void reduce_row(const reduce_params &p)
     }
 }
 
-/* States of lanes that are distance threads from one another, joined into the first of them. */
-template <class OP>
+/* How the states of a block's lanes are merged. */
+template <class OP> struct reduce_merges {
+    LINE_FN typename OP::state join(typename OP::state a, typename OP::state b,
+                                    const reduce_params &p)
+    {
+        return OP::merge(a, b, p);
+    }
+};
+
+/* States of lanes that are distance threads from one another, joined by BY into the first of them. */
+template <class OP, class BY = reduce_merges<OP>>
 LINE_FN typename OP::state reduce_tree(const reduce_params &p, typename OP::state s, int lane,
                                        int distance)
 {
@@ -158,7 +194,7 @@ LINE_FN typename OP::state reduce_tree(const reduce_params &p, typename OP::stat
     __syncthreads();
     for (int h = p.lanes / 2; h; h /= 2) {
         if (lane < h)
-            *mine = s = OP::merge(s, mine[h * distance], p);
+            *mine = s = BY::join(s, mine[h * distance], p);
         __syncthreads();
     }
     return s;
@@ -192,15 +228,18 @@ template <class OP> LINE_FN void reduce_any(const reduce_params &p)
     }
 }
 
-/* The states of a lane, every p.lanes-th from `c` on, in order; several are on their way at once. */
+/* The states of a lane, every p.lanes-th from `c` on, in order; several are on their way at once. All are
+ * measured from the centre of the line's first one where that spares divisions. */
 template <class OP>
 LINE_FN typename OP::state reduce_join_lane(const reduce_params &p, const typename OP::state *state,
                                             uint64_t c)
 {
     typedef typename OP::state S;
+    typedef state_centre<OP> centred;
+    const double centre = centred::find(state[0]);
     const int U = sizeof(S) <= 16 ? 16 : 4;
     const uint64_t lanes = (uint64_t)p.lanes;
-    S s = OP::zero();
+    S s = centred::from(OP::zero(), centre);
     for (; c + (U - 1) * lanes < p.items; c += U * lanes) {
         S next[U];
 #pragma unroll
@@ -208,10 +247,10 @@ LINE_FN typename OP::state reduce_join_lane(const reduce_params &p, const typena
             next[u] = state[(c + u * lanes) * p.results];
 #pragma unroll
         for (int u = 0; u < U; u++)
-            s = OP::merge(s, next[u], p);
+            s = centred::join(s, centred::from(next[u], centre), p);
     }
     for (; c < p.items; c += lanes)
-        s = OP::merge(s, state[c * p.results], p);
+        s = centred::join(s, centred::from(state[c * p.results], centre), p);
     return s;
 }
 
@@ -230,7 +269,7 @@ template <class OP> LINE_FN void reduce_join(const reduce_params &p)
         S s = OP::zero();
         if (o < p.results)
             s = reduce_join_lane<OP>(p, state + o, (uint64_t)lane);
-        s = reduce_tree<OP>(p, s, lane, p.across ? p.width : 1);
+        s = reduce_tree<OP, state_centre<OP>>(p, s, lane, p.across ? p.width : 1);
         if (lane == 0 && o < p.results) {
             line_offsets(p.dim, p.n_kept, o, &from, &to);
             OP::store(p, to, s);
@@ -247,14 +286,15 @@ LINE_FN void reduce_fold_col(const reduce_params &p, typename OP::state *s,
     typedef typename OP::element T;
     const int V = reduce_sizes<T>::col_vector, U = reduce_sizes<T>::col_unroll;
     typedef cuda_vector<T, V> vector;
-    const line_dim *dim = p.dim + p.n_kept;
     uint64_t i = blockIdx.y * p.chunk, end = i + p.chunk;
     end = end < p.items ? end : p.items;
-    for (i += threadIdx.x / 32; i + (U - 1) * COL_LANES < end; i += U * COL_LANES) {
+    i += threadIdx.x / 32;
+    reduce_walk walk = reduce_walk_from(p, i);
+    for (; i + (U - 1) * COL_LANES < end; i += U * COL_LANES) {
         vector v[U];
 #pragma unroll
         for (int u = 0; u < U; u++)
-            v[u] = *(const vector *)(lines + line_offset(dim, p.n_reduced, i + u * COL_LANES));
+            v[u] = *(const vector *)(lines + reduce_walk_next(p, walk, i + u * COL_LANES));
 #pragma unroll
         for (int c = 0; c < V; c++) {
             T x[U];
@@ -265,7 +305,7 @@ LINE_FN void reduce_fold_col(const reduce_params &p, typename OP::state *s,
         }
     }
     for (; i < end; i += COL_LANES) {
-        vector v = *(const vector *)(lines + line_offset(dim, p.n_reduced, i));
+        vector v = *(const vector *)(lines + reduce_walk_next(p, walk, i));
 #pragma unroll
         for (int c = 0; c < V; c++)
             OP::template add<1, 1>(s[c], v.at + c, (int64_t)i, 0, p);

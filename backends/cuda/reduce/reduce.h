@@ -33,6 +33,10 @@ typedef struct {
      * joins what belongs to the same one; else 0. */
     int32_t repeated;
     int32_t n_kept, n_reduced;
+    /* A thread goes on by `lanes` items: `step` elements and inner_step items of the inner reduced dimension, or,
+     * where that leaves it, carry elements more. inner_extent 0: by dimensions, as there are too many. */
+    int64_t step, carry;
+    uint32_t inner_step, inner_extent;
     line_dim dim[LINE_MAX_NDIM]; /* kept, then reduced, each innermost first */
 } reduce_params;
 

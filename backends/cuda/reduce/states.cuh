@@ -25,6 +25,27 @@ template <class OP> struct state_level<OP, typename OP::levels> {
     }
 };
 
+/* Where an operation can measure the states of all chunks of a line from one value: centre() of one of them, and
+ * from(), after which join() is enough. */
+template <class OP, class = void> struct state_centre {
+    LINE_FN double find(const typename OP::state &) { return 0.0; }
+    LINE_FN typename OP::state from(typename OP::state s, double) { return s; }
+    template <class P>
+    LINE_FN typename OP::state join(typename OP::state a, typename OP::state b, const P &p)
+    {
+        return OP::merge(a, b, p);
+    }
+};
+template <class OP> struct state_centre<OP, typename OP::centres> {
+    LINE_FN double find(const typename OP::state &s) { return OP::centre(s); }
+    LINE_FN typename OP::state from(typename OP::state s, double c) { return OP::from(s, c); }
+    template <class P>
+    LINE_FN typename OP::state join(typename OP::state a, typename OP::state b, const P &p)
+    {
+        return OP::join(a, b, p);
+    }
+};
+
 /* Rounding a double once to what is stored: halves by way of a float rounded to odd (Boldo and
  * Melquiond, IEEE Trans. Comput. 2008). There is but one NaN. */
 LINE_FN float state_round_odd(double v)

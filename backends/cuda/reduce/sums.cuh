@@ -48,7 +48,7 @@ template <class T> struct prod_int {
 
 /* ---- sums of floating elements ---- */
 template <class T> struct sum_float {
-    static constexpr bool has_run = false;
+    static constexpr bool has_fold = false;
     typedef T element, result;
     typedef double state;
     LINE_FN state zero() { return -0.0; }
@@ -77,7 +77,7 @@ LINE_FN double sum_pair_value(sum_pair s)
     return s.error != 0 && s.sum - s.sum == 0 ? s.sum + s.error : s.sum;
 }
 struct sum_f64 {
-    static constexpr bool has_run = false;
+    static constexpr bool has_fold = false;
     typedef double element, result;
     typedef sum_pair state;
     LINE_FN state zero() { return {-0.0, 0.0}; }
@@ -92,7 +92,7 @@ struct sum_f64 {
 
 /* Complex sums: two real ones. */
 template <class T, class REAL> struct sum_complex {
-    static constexpr bool has_run = false;
+    static constexpr bool has_fold = false;
     typedef T element, result;
     struct state {
         typename REAL::state re, im;
@@ -144,19 +144,34 @@ LINE_FN int prod_power(double exponent)
 {
     return (int)(exponent > 4000 ? 4000 : exponent < -4000 ? -4000 : exponent);
 }
+/* The significand of x from 1 to 2, whose exponent is added to e. x is no subnormal number. */
+LINE_FN double prod_part(double x, int &e)
+{
+    const int high = __double2hiint(x), field = high >> 20 & 0x7ff;
+    const bool usual = (unsigned)(field - 1) < 0x7fe; /* neither 0 nor infinite nor NaN */
+    e += usual ? field - 1023 : 0;
+    return usual ? __hiloint2double((high & (int)0x800fffff) | 0x3ff00000, __double2loint(x)) : x;
+}
 template <class T> struct prod_float {
     typedef T element, result;
     typedef prod_parts state;
-    /* The product of four singles neither overflows nor underflows in double, so that it is settled
-     * once. */
-    static constexpr bool has_run = sizeof(T) <= 4;
-    template <int N> LINE_FN state run(const T *x)
+    /* The product of four singles is 0, infinite, NaN or normal in double. Significands of several such
+     * products are multiplied before their product is settled: it is below 2^(runs + 1). */
+    static constexpr bool has_fold = sizeof(T) <= 4;
+    template <int N> LINE_FN state fold(state s, const T *x)
     {
-        double product = sums_double(x[0]);
+        const int RUN = N < 4 ? N : 4;
+        int e = 0;
 #pragma unroll
-        for (int i = 1; i < N; i++)
-            product *= sums_double(x[i]);
-        return prod_settle(product, 0.0);
+        for (int i = 0; i < N; i += RUN) {
+            double product = sums_double(x[i]);
+#pragma unroll
+            for (int k = 1; k < RUN; k++)
+                product *= sums_double(x[i + k]);
+            s.significand *= prod_part(product, e);
+        }
+        double significand = prod_part(s.significand, e);
+        return {significand, s.exponent + e};
     }
     LINE_FN state zero()
     {
@@ -180,7 +195,7 @@ template <class T> struct prod_float {
     }
 };
 template <class T> struct prod_complex {
-    static constexpr bool has_run = false;
+    static constexpr bool has_fold = false;
     typedef T element, result;
     struct state {
         double re, im, exponent;

@@ -27,15 +27,23 @@ template <class T> struct var_single {
         }
         s.n += N;
     }
-    /* Lanes of a warp measure from the same element, the first lane's, so that joining them divides
-     * nothing. */
-    LINE_FN state level(state s, int width)
+    LINE_FN double centre(state s)
     {
-        const double first = __shfl_sync(0xffffffffu, s.first, 0, width), d = s.first - first;
+        return s.first + s.sum / s.n;
+    }
+    LINE_FN state from(state s, double first)
+    {
+        const double d = s.first - first;
         s.squares = __fma_rn(d, __fma_rn(s.n, d, 2 * s.sum), s.squares);
         s.sum = __fma_rn(s.n, d, s.sum);
         s.first = first;
         return s;
+    }
+    /* Lanes of a warp measure from the same element, the first lane's, so that joining them divides
+     * nothing. */
+    LINE_FN state level(state s, int width)
+    {
+        return from(s, __shfl_sync(0xffffffffu, s.first, 0, width));
     }
     LINE_FN state join(state a, state b)
     {
@@ -105,6 +113,14 @@ struct var_double {
         double error = sum / N;
         s = merge(s, {(double)N, mean, error, squares - sum * error, 0.0});
     }
+    LINE_FN double centre(state)
+    {
+        return 0.0;
+    }
+    LINE_FN state from(state s, double)
+    {
+        return s;
+    }
     LINE_FN state level(state s, int)
     {
         return s;
@@ -129,7 +145,10 @@ template <class A> struct reduce_var {
     typedef typename A::element element;
     typedef typename A::state state;
     typedef void levels;
+    typedef void centres;
     LINE_FN state level(state s, int width) { return A::level(s, width); }
+    LINE_FN double centre(state s) { return A::centre(s); }
+    LINE_FN state from(state s, double c) { return A::from(s, c); }
     LINE_FN state join(state a, state b, const reduce_params &) { return A::join(a, b); }
     LINE_FN state zero() { return A::zero(); }
     template <int N, int V>
