@@ -22,6 +22,7 @@
 #include "neural/tripled.cuh"
 #include "neural/tripled_part.cuh"
 #include "neural/neural.h"
+#define WEIGHED_SHARED(name) unsigned char *const name = (unsigned char *)warp_shared
 #include "neural/norm_weighed.cuh"
 #define CUDA_DTYPE F16
 namespace f16
@@ -109,10 +110,8 @@ struct kernel {
     KERNEL(name##_held, neural_norm)      \
     KERNEL(name##_held4, neural_norm)     \
     KERNEL(name##_held8, neural_norm)     \
-    KERNEL(name##_weighed, neural_norm)   \
-    KERNEL(name##_weighed1, neural_norm)  \
-    KERNEL(name##_weighed2, neural_norm)  \
-    KERNEL(name##_weighed4, neural_norm)
+    KERNEL(name##_weighed_warp, neural_norm) \
+    KERNEL(name##_weighed_block, neural_norm)
 #define GROUP_ROWS(end, dtype)                                \
     KERNEL(group_sums##end##_##dtype, group_params)           \
     KERNEL(group_sums_vec##end##_##dtype, group_params)       \

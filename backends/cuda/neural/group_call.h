@@ -55,7 +55,7 @@ int32_t cuda_batch_norm_find(ndp_dev *, const ndp_call *like, const ndp_kernel *
                              size_t n);
 
 /* ---- norm_grad.c ---- */
-enum { CUDA_NORM_GRADS = 11 };
+enum { CUDA_NORM_GRADS = 9 };
 /* Fills in so many functions of the gradient for x of the op. */
 int32_t cuda_norm_grad_functions(ndp_dev *, int32_t op, int32_t dtype, CUfunction *);
 /* Queues it; rows_at, if not 0: GROUP_ROW doubles of each row, of which mean and factor are set. */

@@ -13,16 +13,14 @@ enum {
     HELD,
     HELD_4,
     HELD_8,
-    WEIGHED,
-    WEIGHED_1,
-    WEIGHED_2,
-    WEIGHED_4,
+    WEIGHED_WARP,
+    WEIGHED_BLOCK,
     KERNELS = CUDA_NORM_GRADS
 };
 enum { SHORT_ITEMS = 128 }; /* of a row that a warp serves */
-static const char *const suffixes[KERNELS] = {"warp_vec", "warp",     "block_vec", "block",
-                                              "held",     "held4",    "held8",     "weighed",
-                                              "weighed1", "weighed2", "weighed4"};
+static const char *const suffixes[KERNELS] = {
+    "warp_vec", "warp",  "block_vec", "block",        "held",
+    "held4",    "held8", "weighed_warp", "weighed_block"};
 
 /* Dimensions first to last - 1 of the views, innermost first, those that all step through evenly as
  * one; returns how many there are. */
@@ -135,13 +133,12 @@ static int params_of(neural_norm *p, const ndp_call *call)
 
 /* ---- with gradients for weights, in one pass ---- */
 
-/* Threads that a device's processors have at a time, where each has so many registers. */
-enum { BUSY_THREADS = 1024, LEAST_ROWS = 2 /* of a processor */ };
+enum { LEAST_ROWS = 2 /* of a processor */ };
 
 typedef struct {
     neural_norm p;
     int which;
-    uint32_t threads, blocks;
+    uint32_t threads, blocks, shared;
 } weighing;
 
 /* 0: the rows are none that threads hold, or too few. */
@@ -149,24 +146,26 @@ static int weigh(weighing *w, const cuda_kernel *k, const CUfunction *function,
                  const ndp_call *call)
 {
     const int64_t processors = k->dev->sm_count > 0 ? k->dev->sm_count : 1;
-    if (!function[WEIGHED] || !params_of(&w->p, call) || !is_dense(&w->p) ||
+    const int64_t bytes = ndp_dtype_size(call->in[0].dtype);
+    const int64_t stages = bytes == 2 ? NEURAL_WEIGHED_STAGES : NEURAL_WEIGHED_STAGES - 1;
+    if (!function[WEIGHED_WARP] || !params_of(&w->p, call) || !is_dense(&w->p) ||
         w->p.rows < processors * LEAST_ROWS)
         return 0;
-    const int64_t items = w->p.items, V = 16 / ndp_dtype_size(call->in[0].dtype);
-    const int few = items * V <= NEURAL_WEIGHED_ITEMS;
-    int64_t each = 1;
-    while (each * V < 16 && each * NEURAL_HELD_THREADS < items)
-        each *= 2; /* sums of a thread: two for each of 16 elements at most */
-    if (each * NEURAL_HELD_THREADS < items)
+    const int64_t elements = w->p.items * (16 / bytes);
+    const int few = elements <= NEURAL_WEIGHED_ITEMS;
+    const int64_t lanes = (elements + NEURAL_WEIGHED_EACH - 1) / NEURAL_WEIGHED_EACH;
+    const int64_t threads = few ? NEURAL_THREADS : (lanes + 31) / 32 * 32;
+    const int64_t shared = threads * (2 * stages + 1) * NEURAL_WEIGHED_EACH * bytes;
+    if (threads > NEURAL_HELD_THREADS || shared > k->dev->shared_most - 2048)
         return 0;
-    w->which = few ? WEIGHED : each == 1 ? WEIGHED_1 : each == 2 ? WEIGHED_2 : WEIGHED_4;
-    w->threads = few ? NEURAL_THREADS : (uint32_t)((items + each * 32 - 1) / (each * 32) * 32);
     const int64_t beside = few ? NEURAL_THREADS / 32 : 1;
-    const int64_t busy = each == 1 ? BUSY_THREADS : NEURAL_HELD_THREADS;
-    int64_t blocks = processors * (busy / w->threads);
+    int64_t blocks = processors * (NEURAL_HELD_THREADS / threads);
     if (blocks > (w->p.rows + beside - 1) / beside)
         blocks = (w->p.rows + beside - 1) / beside;
+    w->which = few ? WEIGHED_WARP : WEIGHED_BLOCK;
+    w->threads = (uint32_t)threads;
     w->blocks = (uint32_t)blocks;
+    w->shared = (uint32_t)shared;
     return 1;
 }
 
@@ -183,7 +182,7 @@ int32_t cuda_norm_grad_weighed(const cuda_kernel *k, const CUfunction *function,
     if (!weigh(&w, k, function, call))
         return cuda_error(NDP_ERR_INTERNAL, "%s: rows that are not held", cuda_op_name(call->op));
     w.p.partial = partial;
-    return cuda_launch(k, function[w.which], s, w.blocks, w.threads, 0, &w.p);
+    return cuda_launch(k, function[w.which], s, w.blocks, w.threads, w.shared, &w.p);
 }
 
 /* ---- for x alone ---- */
@@ -218,11 +217,16 @@ int32_t cuda_norm_grad_functions(ndp_dev *dev, int32_t op, int32_t dtype, CUfunc
     char name[48];
     const int module = cuda_module_of("norm_grad", dtype);
     const int held = op == NDP_OP_layer_norm_grad || op == NDP_OP_rms_norm_grad;
-    const int all = !held || dtype == NDP_F64 ? HELD : dtype == NDP_F32 ? KERNELS : WEIGHED_4;
+    const int all = !held || dtype == NDP_F64 ? HELD : KERNELS;
     int32_t status = NDP_OK;
     for (int i = 0; i < all && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "%s_%s", cuda_op_name(op), suffixes[i]);
         status = cuda_function(dev, module, name, &function[i]);
+        if (status == NDP_OK && i >= WEIGHED_WARP)
+            status = cuda_fail(cu.cuFuncSetAttribute(function[i],
+                                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                     dev->shared_most - 2048),
+                               "shared memory for %s", name);
     }
     return status;
 }

@@ -209,25 +209,21 @@ GRAD(rms_norm_grad, RMS_NORM)
     HELD_KERNEL(name##_held, 4, CENTRED, true, NEURAL_THREADS, 4)        \
     HELD_KERNEL(name##_held4, 4, CENTRED, false, NEURAL_HELD_THREADS, 2) \
     HELD_KERNEL(name##_held8, 8, CENTRED, false, NEURAL_HELD_THREADS, 1)
-/* Rows with gradients for weights: a warp has one of few vectors, a block others. */
-#define WEIGHED_KERNEL(name, K, CENTRED, WARP, MOST, BLOCKS)   \
+/* Rows with gradients for weights: a warp has a short one, a block others. */
+#define WEIGHED_KERNEL(name, CENTRED, WARP, MOST, BLOCKS)      \
     extern "C" __global__ void __launch_bounds__(MOST, BLOCKS) \
         name(const __grid_constant__ neural_norm p)            \
     {                                                          \
-        weighed_rows<element, K, CENTRED, WARP>(p);            \
+        weighed_rows<element, CENTRED, WARP>(p);               \
     }
-enum { WEIGHED_FEW = NEURAL_WEIGHED_ITEMS / 32 / VECTOR };
-#define WEIGHED(name, CENTRED)                                                    \
-    WEIGHED_KERNEL(name##_weighed, WEIGHED_FEW, CENTRED, true, NEURAL_THREADS, 2) \
-    WEIGHED_KERNEL(name##_weighed1, 1, CENTRED, false, NEURAL_HELD_THREADS, 2)    \
-    WEIGHED_KERNEL(name##_weighed2, 2, CENTRED, false, NEURAL_HELD_THREADS, 1)
-#define WEIGHED_LONG(name, CENTRED) \
-    WEIGHED_KERNEL(name##_weighed4, 4, CENTRED, false, NEURAL_HELD_THREADS, 1)
+#define WEIGHED(name, CENTRED)                                              \
+    WEIGHED_KERNEL(name##_weighed_warp, CENTRED, true, NEURAL_THREADS, 2)   \
+    WEIGHED_KERNEL(name##_weighed_block, CENTRED, false, NEURAL_HELD_THREADS, 1)
 #define HELD_F16                \
     HELD(layer_norm_grad, true) \
     HELD(rms_norm_grad, false) WEIGHED(layer_norm_grad, true) WEIGHED(rms_norm_grad, false)
 #define HELD_BF16 HELD_F16
-#define HELD_F32 HELD_F16 WEIGHED_LONG(layer_norm_grad, true) WEIGHED_LONG(rms_norm_grad, false)
+#define HELD_F32 HELD_F16
 #define HELD_F64
 #define HELD_OF_(dtype) HELD_##dtype
 #define HELD_OF(dtype) HELD_OF_(dtype)
