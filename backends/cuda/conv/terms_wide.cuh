@@ -237,6 +237,7 @@ struct terms_sums {
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
             wgmma_tf32<CONV_WIDE_COLUMNS>::held(part, high[k], wgmma_after(rest, k * 32), true);
+        wgmma_commit();
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
             wgmma_tf32<CONV_WIDE_COLUMNS>::held(part, high[k], wgmma_after(right, k * 32), true);
@@ -288,17 +289,23 @@ WINDOW_FN void terms_clear(const cuda_convolving &p, float *to, int32_t from)
             neural_store<float, 2>(to + part * p.m * p.n + k % 2 * 8 * p.n + k / 2 * 8, 0, none);
 }
 
-WINDOW_FN void terms_multiply(const cuda_convolving &p, const terms_memory &memory)
+/* Warpgroups take turns, so that one adds and loads while the other multiplies: together, they would do both at once. */
+WINDOW_FN void terms_multiply(const cuda_convolving &p, const terms_memory &memory, int group)
 {
     terms_share share(p);
     terms_sums sums;
     int32_t done = 0;
+    if (group == 1)
+        wgmma_turn_give<2 * WGMMA_THREADS>(1);
     share.each([&](int32_t tile, int32_t first, int32_t last) {
         sums.begin();
         for (int32_t step = first; step < last; step++, done++) {
             wgmma_gate_wait(memory.full(done), memory.parity(done));
             sums.load(memory.stages + memory.stage(done));
+            wgmma_turn_wait<2 * WGMMA_THREADS>(1 + group);
             sums.multiply(memory.at + (mma_address)memory.stage(done));
+            wgmma_wait<1>();
+            wgmma_turn_give<2 * WGMMA_THREADS>(2 - group);
             wgmma_wait<0>();
             wgmma_settle(sums.part);
             memory.arrive(memory.free(done));
@@ -315,6 +322,8 @@ WINDOW_FN void terms_multiply(const cuda_convolving &p, const terms_memory &memo
         if (last == share.steps)
             terms_clear(p, to, part + 1);
     });
+    if (group == 0)
+        wgmma_turn_wait<2 * WGMMA_THREADS>(1); /* the other's last */
 }
 
 template <bool BESIDE> WINDOW_FN void terms_wide(const cuda_convolving &p)
@@ -325,7 +334,7 @@ template <bool BESIDE> WINDOW_FN void terms_wide(const cuda_convolving &p)
     memory.set();
     if (group < TERMS_GROUPS) {
         wgmma_take_registers<192>();
-        terms_multiply(p, memory);
+        terms_multiply(p, memory, group);
     } else {
         wgmma_give_registers<64>();
         terms_read<BESIDE>(p, memory);
