@@ -21,6 +21,7 @@
 #include "neural/tiled_grad.cuh"
 #include "neural/tripled.cuh"
 #include "neural/tripled_part.cuh"
+#include "neural/tripled_wide.cuh"
 #include "neural/neural.h"
 #define WEIGHED_SHARED(name) unsigned char *const name = (unsigned char *)warp_shared
 #include "neural/norm_weighed.cuh"
@@ -56,6 +57,7 @@ namespace f32
 #include "neural/norm_grad.cu"
 #include "neural/attention_delta.cu"
 #include "neural/tiled.cu"
+#include "neural/tripled_wide.cu"
 } // namespace f32
 #undef CUDA_DTYPE
 #define CUDA_DTYPE F64
@@ -155,6 +157,8 @@ const kernel kernels[] = {
 #define TRIPLED_KEYS(D, PIECES, OTHERS, WARPS, SPLIT) \
     KERNEL(tripled_keys_##D##_F32, attention_params)
 #include "neural/tiled.def"
+#define TRIPLED_WIDE(D, KEYS) KERNEL(tripled_wide_##D##_F32, attention_params)
+#include "neural/tripled_wide.def"
     KERNEL(attention_delta_F32, attention_params) GROUP_ALL(F16) GROUP_ALL(BF16) GROUP_ALL(F32)
         GROUP_ALL(F64) FLASH_ALL(F16) FLASH_ALL(BF16) GRAD_ALL(F16) GRAD_ALL(BF16)
             NORM_ROWS(layer_norm_grad) NORM_ROWS(rms_norm_grad)};

@@ -38,6 +38,12 @@ static int place_of(int kind, int width)
     return ATTENTION_OWN + (kind == KEYS ? WIDTHS : 0) + width;
 }
 
+/* Kernels by products of warpgroups. */
+static int wide_place_of(int width)
+{
+    return ATTENTION_OWN + 2 * WIDTHS + width;
+}
+
 /* Tensor cores of data centers multiply TF32 8 times as fast as others multiply f32 (compute capability 8.0) or more,
  * those of other devices as fast or twice as fast, of which three products are the slower way. */
 static int is_tripled(const ndp_dev *dev, int kind, int width)
@@ -63,11 +69,29 @@ static uint32_t shared_of(const tile_shape *t, int kind, int width)
            4;
 }
 
+/* Kernels by products of warpgroups, for compute capability 9.0 alone, where the plug-in was built with them. */
+static int32_t make_wide(cuda_kernel *k)
+{
+    static const uint32_t shared[WIDTHS] = {TRIPLED_WIDE_BYTES(64), TRIPLED_WIDE_BYTES(128),
+                                            TRIPLED_WIDE_BYTES(256)};
+    char name[32];
+    int32_t status = NDP_OK;
+    for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
+        k->function[wide_place_of(i)] = NULL;
+        if (!CUDA_HAS_90A || k->dev->capability != 90)
+            continue;
+        snprintf(name, sizeof name, "tripled_wide_%d_F32", widths[i]);
+        status = flash_function(k, cuda_module_of("tripled_wide", NDP_F32), name, shared[i],
+                                &k->function[wide_place_of(i)]);
+    }
+    return status;
+}
+
 int32_t tiled_make(cuda_kernel *k, const ndp_call *like)
 {
     char name[32];
     const int gradient = like->op == NDP_OP_attention_grad;
-    int32_t status = NDP_OK;
+    int32_t status = gradient ? NDP_OK : make_wide(k);
     for (int kind = gradient ? QUERIES : FORWARD; kind < (gradient ? KINDS : QUERIES); kind++)
         for (int i = 0; i < WIDTHS && status == NDP_OK; i++) {
             snprintf(name, sizeof name, "%s_%s%d_F32",
@@ -105,20 +129,28 @@ void tiled_grad_plan(const cuda_kernel *k, attention_params *p, int width)
     p->turn_count = is_once(k, p, width) ? p->batch * p->heads * p->tiles : 0;
 }
 
-static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, int kind, int width)
+/* Blocks of so many of p's rows, of so many heads. */
+static int32_t launch_rows(const cuda_kernel *k, ndp_stream *s, attention_params *p,
+                           CUfunction function, int64_t heads, int rows, uint32_t threads,
+                           uint32_t shared)
 {
-    const tile_shape *t = shape_of(k->dev, kind, width);
-    const int rows = t->rows;
-    p->rows = (int32_t)(kind == KEYS ? p->n : p->m);
     p->row_blocks = (p->rows + rows - 1) / rows;
-    const int64_t blocks = p->batch * (kind == KEYS ? p->key_heads : p->heads) * p->row_blocks;
+    const int64_t blocks = p->batch * heads * p->row_blocks;
     if (blocks > INT32_MAX)
         return cuda_error(NDP_ERR_UNSUPPORTED, "%s of %lld blocks", cuda_op_name(k->op),
                           (long long)blocks);
     if (blocks == 0)
         return NDP_OK;
-    return cuda_launch(k, k->function[place_of(kind, width)], s, (uint32_t)blocks,
-                       32 * (uint32_t)t->warps, shared_of(t, kind, width), p);
+    return cuda_launch(k, function, s, (uint32_t)blocks, threads, shared, p);
+}
+
+static int32_t launch(const cuda_kernel *k, ndp_stream *s, attention_params *p, int kind, int width)
+{
+    const tile_shape *t = shape_of(k->dev, kind, width);
+    p->rows = (int32_t)(kind == KEYS ? p->n : p->m);
+    return launch_rows(k, s, p, k->function[place_of(kind, width)],
+                       kind == KEYS ? p->key_heads : p->heads, t->rows, 32 * (uint32_t)t->warps,
+                       shared_of(t, kind, width));
 }
 
 /* Blocks of all heads begin together where they differ in length, or wait for earlier ones of their head: products are slower
@@ -132,8 +164,13 @@ static void set_up(attention_params *p, int once)
 
 int32_t tiled_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)
 {
+    const CUfunction wide = k->function[wide_place_of(width)];
     set_up(p, 0);
-    return launch(k, s, p, FORWARD, width);
+    if (!wide || p->mask_kind || p->least)
+        return launch(k, s, p, FORWARD, width);
+    p->rows = (int32_t)p->m;
+    return launch_rows(k, s, p, wide, p->heads, TRIPLED_WIDE_ROWS, TRIPLED_WIDE_THREADS,
+                       TRIPLED_WIDE_BYTES(widths[width]));
 }
 
 int32_t tiled_grad_run(const cuda_kernel *k, ndp_stream *s, attention_params *p, int width)

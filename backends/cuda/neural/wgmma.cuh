@@ -103,17 +103,22 @@ WGMMA_BOTH(256, 128, "%128", "%129", "%130", "%131", "%132")
 /* TF32, 64 rows by 8 of N columns: c = a b, or c += a b where `add`; a in registers as of mma.m16n8k8, rows of b's slabs
  * are its columns (K-major). */
 template <int N> struct wgmma_tf32;
-template <> struct wgmma_tf32<128> {
-    static __device__ __forceinline__ void held(float (&c)[16][4], const uint32_t (&a)[4],
-                                                uint64_t b, bool add)
-    {
-        asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
-                     "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" WGMMA_NAMES_64
-                     "}, {%64, %65, %66, %67}, %68, p, 1, 1;\n}"
-                     : WGMMA_OUT_64(c)
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)add));
-    }
-};
+#define WGMMA_TF32(N, REGS, o0, o1, o2, o3, o4, o5)                                                \
+    template <> struct wgmma_tf32<N> {                                                             \
+        static __device__ __forceinline__ void held(float (&c)[N / 8][4], const uint32_t (&a)[4],  \
+                                                    uint64_t b, bool add)                          \
+        {                                                                                          \
+            asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " o5 ", 0;\n"                           \
+                         "wgmma.mma_async.sync.aligned.m64n" #N                                    \
+                         "k8.f32.tf32.tf32 {" WGMMA_NAMES_##REGS "}, {" o0 ", " o1 ", " o2 ", " o3 \
+                                                                 "}, " o4 ", p, 1, 1;\n}"          \
+                         : WGMMA_OUT_##REGS(c)                                                     \
+                         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)add));     \
+        }                                                                                          \
+    };
+WGMMA_TF32(32, 16, "%16", "%17", "%18", "%19", "%20", "%21")
+WGMMA_TF32(64, 32, "%32", "%33", "%34", "%35", "%36", "%37")
+WGMMA_TF32(128, 64, "%64", "%65", "%66", "%67", "%68", "%69")
 
 /* ---- between warpgroups ---- */
 
