@@ -78,7 +78,8 @@ static int32_t run_small(const cuda_kernel *k, ndp_stream *s, const ndp_call *ca
     p.out = cuda_ptr(call->out);
     p.scalars = set_inputs(p.in, call);
     return cuda_launch_early(k, k->function[EW_SMALL_KERNEL], s,
-                             (uint32_t)((vectors + EW_THREADS - 1) / EW_THREADS), EW_THREADS, &p);
+                             (uint32_t)((vectors + EW_THREADS - 1) / EW_THREADS), EW_THREADS, 0,
+                             &p);
 }
 
 static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, const ndp_call *call)

@@ -316,7 +316,7 @@ int32_t cuda_launch(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t 
 /* The same for a kernel whose threads all call cuda_after_earlier() first: in a capture it may begin
  * while what was queued before it ends. */
 int32_t cuda_launch_early(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t blocks,
-                          uint32_t threads, void *params);
+                          uint32_t threads, uint32_t shared_bytes, void *params);
 /* The same inside cuda_enter(), where nothing is being patched. */
 CUresult cuda_queue_early(ndp_dev *dev, CUfunction f, ndp_stream *s, uint32_t blocks,
                           uint32_t threads, uint32_t shared_bytes, void *params);

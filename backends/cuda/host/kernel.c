@@ -179,15 +179,15 @@ CUresult cuda_queue_early(ndp_dev *dev, CUfunction f, ndp_stream *s, uint32_t bl
 }
 
 int32_t cuda_launch_early(const cuda_kernel *k, CUfunction f, ndp_stream *s, uint32_t blocks,
-                          uint32_t threads, void *params)
+                          uint32_t threads, uint32_t shared_bytes, void *params)
 {
     cuda_scope scope;
     if (cuda_patching())
-        return cuda_launch(k, f, s, blocks, threads, 0, params);
+        return cuda_launch(k, f, s, blocks, threads, shared_bytes, params);
     int32_t status = cuda_enter(k->dev, &scope);
     if (status != NDP_OK)
         return status;
-    CUresult r = cuda_queue_early(k->dev, f, s, blocks, threads, 0, params);
+    CUresult r = cuda_queue_early(k->dev, f, s, blocks, threads, shared_bytes, params);
     cuda_leave(&scope);
     return r == CUDA_SUCCESS ? NDP_OK
                              : cuda_fail(r, "%s on cuda:%u", cuda_op_name(k->op), k->dev->index);

@@ -302,8 +302,11 @@ template <typename F, int M, bool EVEN> struct few_products {
         unsigned char *const mine = (unsigned char *)few_shared + warp * FEW_STAGED,
                              *const rounded = (unsigned char *)few_shared + warps * FEW_STAGED;
         uint4 raw[4];
-        few_load(p, first, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */
         pieces next(p, mine, begin);
+        cuda_next_may_begin();
+        next.ask();
+        cuda_after_earlier();
+        few_load(p, first, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */
         for (int i = 0; i < pieces::most; i++)
             next.fetch();
         few_round<F, M>(p, first, rounded, raw);

@@ -141,11 +141,13 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
                       .a = cuda_ptr(&call->in[0]),
                       .m = call->in[0].shape[0],
                       .dtype = call->out[0].dtype};
-    few_launch few;
+    few_launch few = {0};
     set_blocks(&p, call, &call->in[1]);
     if (p.rows == 0 || p.m == 0)
         return NDP_OK;
-    if (choose_few(k, &p, &few))
+    if (choose_few(k, &p, &few) && few.tiles == 1)
+        return cuda_launch_early(k, few.f, s, few.blocks, few.threads, few.shared, &p);
+    if (few.f)
         return cuda_launch_2d(k, few.f, s, few.blocks, few.tiles, few.threads, few.shared, &p);
     const int many = p.m > 1;
     const int64_t tiles = many ? (p.m + QUANT_TILE - 1) / QUANT_TILE : 1,
