@@ -8,9 +8,10 @@
 Each library has a process of its own for each number of threads, since libraries read it when they start, and is stopped (SIGSTOP) while
 others have their turn: threads that look for work for some milliseconds after an operation, as those of OpenMP do, would else run
 on processors that the next contender is measured on. Contenders take turns; a figure is the best of the rounds, each of as many calls as
-take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time, and
-a round's contenders run on the same processor, the next round's on the next one: a processor whose other half a neighbour keeps busy
-gives half of what an idle one does, and would decide a row where each process stayed on its own. A row's rounds end after --row-seconds
+take about 10 ms, for on a machine that others use the best is what the machine can do; with one thread, of its processor time. With one
+thread, and for small calls with any number, which occupy one, a round's contenders run on the same processor, the next round's on the
+next one: a processor whose other half a neighbour keeps busy gives half of what an idle one does, and would decide a row where each
+process stayed on its own. A row's rounds end after --row-seconds
 where there were two of them: what takes a second a call needs no seven to be known. The results of a row are compared with NumPy's before it is timed. "x": the best peer's time over ndock's, above 1 where ndock is faster, and the aim; "of copy": for rows of bytes, the
 share of what a copy that writes into an array reaches, the best contender's. --before names the build folder of an earlier commit, or one
 with its plug-ins, which takes its turns as "before": "was" is its time over ndock's. Turns of small calls take an eighth
@@ -252,7 +253,8 @@ class Contender:
 
     def __init__(self, mine, o, threads):
         self.label = mine
-        self.processors = sorted(os.sched_getaffinity(0)) if threads == "1" and hasattr(os, "sched_setaffinity") else []
+        self.processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
+        self.one_thread = threads == "1"
         env = {**os.environ, **dict.fromkeys(VARIABLES, threads)}
         if mine == "before":
             env["NDOCK_PLUGIN_PATH"] = ":".join(p for p in (o.before + "/backends/cpu/.libs", o.before) if os.path.isdir(p))
@@ -266,14 +268,17 @@ class Contender:
         line = self.process.stdout.readline()
         return json.loads(line) if line else None
 
-    def turn(self, who, round_):
+    def turn(self, who, round_, is_small):
         """Seconds of a call; None where the process ended."""
-        if self.processors:
+        binds = bool(self.processors) and (self.one_thread or is_small)
+        if binds:  # the thread that calls: those that it has started keep theirs
             os.sched_setaffinity(self.process.pid, {self.processors[round_ % len(self.processors)]})
         self.process.send_signal(signal.SIGCONT)
         self.say(who)
         line = self.process.stdout.readline()
         self.process.send_signal(signal.SIGSTOP)
+        if binds and not self.one_thread:
+            os.sched_setaffinity(self.process.pid, self.processors)
         return float(line) if line else None
 
     def say(self, line):
@@ -293,7 +298,7 @@ def measured(contenders, rows, o):
             break
         for c, row in zip(contenders, rows):
             for who in row[3]:
-                seconds = c.turn(who, turn)
+                seconds = c.turn(who, turn, rows[0][1] == "us")
                 if seconds is not None:
                     times.setdefault(c.label + who[len(c.name):], []).append(seconds)
     for c in contenders:
