@@ -69,6 +69,52 @@ def test_cross_entropy(device, dtype):
                 near(got, entropy_grad(each, x64, y, by, ignore, smoothing), dtype, 2 * np.max(np.abs(each)) + 1e-30)
 
 
+@cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
+def test_cross_entropy_of_long_rows(device, dtype):
+    """Rows that threads hold, rows in tiles, and rows that no vector divides, by NumPy in float64."""
+    rng = np.random.default_rng(7)
+    for n, classes in ((5, 1032), (3, 4096), (4, 8200), (3, 20000), (3, 32768), (2, 32769), (2, 66560), (140, 5000)):
+        x = nd.astype(nd.asarray(rng.normal(size=(n, classes)), device=device), dtype)
+        x64 = np.asarray(nd.astype(x, nd.float64).tolist())
+        w, w64 = given(rng, (classes,), dtype, device)
+        w, w64 = abs(w), np.abs(w64)
+        g, g64 = given(rng, (n,), dtype, device)
+        y = rng.integers(0, classes, n)
+        y[0], y[-1] = classes - 1, 0
+        if n > 3:
+            y[1] = -100
+        counts = y >= 0
+        target, at = nd.asarray(y, device=device), np.where(counts, y, 0)
+        e = np.exp(x64 - x64.max(axis=1, keepdims=True))
+        p = e / e.sum(axis=1, keepdims=True)
+        losses = -np.log(p[np.arange(n), at])
+        grad = p.copy()
+        grad[np.arange(n), at] -= 1
+        for weight, by in ((None, counts * 1.0), (w, counts * w64[at])):
+            near(nd.nn.cross_entropy(x, target, weight, reduction="none"), by * losses, dtype, 2)
+            near(nd.nn.cross_entropy_grad(g, x, target, weight, reduction="none"), (by * g64)[:, None] * grad, dtype, 2 * np.max(np.abs(by * g64)))
+
+
+@cases(*DEVICES)
+def test_cross_entropy_of_endless_scores(device):
+    """Minus infinity is no score of a long row; infinity and NaN make its loss and gradient NaN, and no other row's."""
+    for dtype in ("float16", "bfloat16", "float32"):
+        x = np.zeros((5, 8192))
+        x[0, :8000] = -math.inf
+        x[1, 77] = math.inf
+        x[2, 4097] = math.nan
+        x[3] = -math.inf
+        y = nd.asarray([8191, 3, 3, 3, 3], device=device)
+        a = nd.astype(nd.asarray(x, device=device), dtype)
+        got = np.asarray(nd.astype(nd.nn.cross_entropy(a, y, reduction="none"), nd.float64).tolist())
+        assert np.isnan(got).tolist() == [False, True, True, True, False], (dtype, got)
+        assert abs(got[0] - math.log(192)) < 0.02 and abs(got[4] - math.log(8192)) < 0.04
+        r = nd.nn.cross_entropy_grad(nd.ones((5,), dtype=getattr(nd, dtype), device=device), a, y, reduction="none")
+        r = np.asarray(nd.astype(r, nd.float64).tolist())
+        assert np.isnan(r).any(axis=1).tolist() == [False, True, True, True, False]
+        assert (r[0, :8000] == 0).all() and abs(r[0, 8190] * 192 - 1) < 0.01 and abs(r[0, 8191] + 191 / 192) < 0.01
+
+
 @cases(*DEVICES)
 def test_cross_entropy_of_more_axes(device):
     rng = np.random.default_rng(2)

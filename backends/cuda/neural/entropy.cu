@@ -2,19 +2,7 @@
  * Cross entropy of rows of scores, and its gradient: a warp or a block serves a row, which it reads
  * once for the maximum and the sum of exponentials kept up to date with it. */
 #include "neural/neural.h"
-#include "neural/neural.cuh"
-
-/* The first bad target of the stream is told of. */
-static __device__ __noinline__ void report(const neural_entropy &p, int64_t row, int64_t y)
-{
-    unsigned long long *word = (unsigned long long *)p.status;
-    if (!word || atomicCAS(word, 0ull, (unsigned long long)NDP_ERR_INDEX) != 0ull)
-        return;
-    word[1] = (unsigned long long)p.op;
-    word[2] = (unsigned long long)row;
-    word[3] = (unsigned long long)y;
-    word[4] = (unsigned long long)p.n;
-}
+#include "neural/entropy.cuh"
 
 template <class T, int V, bool WARP> struct entropy_row {
     typedef typename neural_computed<T>::type C;
@@ -156,14 +144,7 @@ template <class T, int V, bool WARP, bool GRAD> NEURAL_FN void entropy_rows(cons
         entropy_row<T, V, WARP> r = {p, (const T *)p.a + row * p.a_row,
                                      WARP ? threadIdx.x % 32 : threadIdx.x, WARP ? 32 : blockDim.x,
                                      p.n / V};
-        int64_t y = ((const int64_t *)p.y)[row * p.y_step];
-        if (y == p.ignore) {
-            y = -1;
-        } else if (y < 0 || y >= p.n) {
-            if (r.lane == 0)
-                report(p, row, y);
-            y = -1;
-        }
+        const int64_t y = entropy_target(p, row, r.lane == 0);
         if (GRAD) {
             gradient_of(r, (T *)p.out + row * p.out_row, y,
                         (double)((const C *)p.g)[row * p.g_step]);

@@ -15,9 +15,11 @@ static int is_aligned(uint64_t address, int64_t bytes)
 }
 
 /* ---- cross entropy ---- */
-enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, ENTROPY_KERNELS };
-enum { SHORT_CLASSES = 1024 }; /* of a row that a warp serves */
-static const char *const suffixes[ENTROPY_KERNELS] = {"warp_vec", "warp", "block_vec", "block"};
+enum { WARP_VECTORS, WARP, BLOCK_VECTORS, BLOCK, LONG, HELD, ENTROPY_KERNELS };
+/* Of a row that a warp serves; of one that a block takes in tiles, which count in 32 bits. */
+enum { SHORT_CLASSES = 1024, MOST_CLASSES = 1 << 30 };
+static const char *const suffixes[ENTROPY_KERNELS] = {"warp_vec", "warp", "block_vec",
+                                                      "block",    "long", "held"};
 
 static neural_entropy entropy_of(const ndp_call *call)
 {
@@ -50,13 +52,38 @@ static neural_entropy entropy_of(const ndp_call *call)
     return p;
 }
 
+/* So many threads that each has its vectors of a row under way at once, a power of two of them. */
+static uint32_t long_threads(int64_t vectors)
+{
+    uint32_t threads = NEURAL_THREADS;
+    while (threads < NEURAL_LONG_THREADS && threads * NEURAL_ENTROPY_VECTORS < vectors)
+        threads *= 2;
+    return threads;
+}
+
+/* Rows of vectors without smoothing: a gradient's row is held by as many threads as that takes. */
+static int32_t run_long(const cuda_kernel *k, ndp_stream *s, int64_t size, neural_entropy *p)
+{
+    const int64_t vectors = p->n * size / 16;
+    const int held = k->op == NDP_OP_cross_entropy_grad &&
+                     vectors <= NEURAL_ENTROPY_THREADS * NEURAL_ENTROPY_VECTORS;
+    uint32_t threads = long_threads(vectors);
+    if (held && threads * NEURAL_ENTROPY_VECTORS < vectors)
+        threads = NEURAL_ENTROPY_THREADS;
+    return cuda_launch(k, k->function[held ? HELD : LONG], s,
+                       (uint32_t)(p->rows < NEURAL_GRID ? p->rows : NEURAL_GRID), threads, 0, p);
+}
+
 static int32_t run_entropy(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
+    const int32_t dtype = call->in[0].dtype;
     if (call->in[0].shape[0] == 0)
         return NDP_OK;
     neural_entropy p = entropy_of(call);
     const int narrow = p.n <= SHORT_CLASSES;
+    if (!narrow && p.vectors && p.smoothing == 0 && dtype != NDP_F64 && p.n <= MOST_CLASSES)
+        return run_long(k, s, ndp_dtype_size(dtype), &p);
     const int64_t beside = narrow ? NEURAL_THREADS / 32 : 1,
                   blocks = (p.rows + beside - 1) / beside;
     const uint32_t threads =
@@ -69,11 +96,15 @@ static int32_t make_entropy(cuda_kernel *k, const ndp_call *like)
 {
     char name[64];
     int32_t status = NDP_OK;
+    const int gradient = like->op == NDP_OP_cross_entropy_grad;
+    const int n = like->in[0].dtype == NDP_F64 ? LONG : gradient ? HELD + 1 : LONG + 1;
     k->base.run = run_entropy;
-    for (int i = 0; i < ENTROPY_KERNELS && status == NDP_OK; i++) {
+    for (int i = 0; i < n && status == NDP_OK; i++) {
         snprintf(name, sizeof name, "%s_%s_%s", cuda_op_name(like->op),
                  dtype_name(like->in[0].dtype), suffixes[i]);
-        status = cuda_function(k->dev, CUDA_MODULE_entropy_ANY, name, &k->function[i]);
+        status =
+            cuda_function(k->dev, i < LONG ? CUDA_MODULE_entropy_ANY : CUDA_MODULE_entropy_long_ANY,
+                          name, &k->function[i]);
     }
     return status;
 }

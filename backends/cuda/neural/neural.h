@@ -6,6 +6,8 @@
 #include <ndock/plugin.h>
 #include "walk/divisor.h"
 
+/* Threads of a block that takes a long row of scores at most, and vectors of it that each has under way. */
+enum { NEURAL_ENTROPY_THREADS = 1024, NEURAL_ENTROPY_VECTORS = 8 };
 enum { NEURAL_THREADS = 256, NEURAL_LONG_THREADS = 512, NEURAL_GRID = 1 << 20 };
 /* Threads that hold a row of vectors of 16 bytes. */
 enum { NEURAL_HELD_THREADS = 512 };
