@@ -218,4 +218,26 @@ static void powers()
     }
 }
 
-TAP_MAIN({"radius", radius}, {"turn", turn}, {"pairs", pairs}, {"powers", powers})
+/* Of every 211th float, against the complementary error function in double. */
+static void gelus()
+{
+    double worst = 0, where = 0;
+    int signs = 0;
+    for (uint32_t i = 0; i < 0x7f800000u; i += 211)
+        for (uint32_t sign = 0; sign < 2; sign++) {
+            const float x = same_bits<float>(i | sign << 31), got = cm_f32_gelu(x);
+            const double want = 0.5 * x * erfc(-(double)x * 0.70710678118654752440);
+            signs += signbit(got) != signbit(x);
+            if (fabs(want) >= 0x1p-126 && !(ulps(got, want) <= worst)) {
+                worst = ulps(got, want);
+                where = x;
+            }
+        }
+    ok(signs == 0 && worst < 1.45, "gelu of f32: at most %.3f ulp, of %.9g; %d signs are others",
+       worst, where, signs);
+    ok(isnan(cm_f32_gelu(NAN)) && isnan(cm_f32_gelu(-INFINITY)) &&
+           cm_f32_gelu(INFINITY) == INFINITY,
+       "of infinities and NaN");
+}
+
+TAP_MAIN({"radius", radius}, {"turn", turn}, {"pairs", pairs}, {"powers", powers}, {"gelus", gelus})

@@ -239,6 +239,19 @@ def test_repeat_and_tile(device):
 
 
 @cases(*DEVICES)
+def test_repeat_of_the_elements_of_a_line(device):
+    """Counts around a vector and a block of a GPU, elements of 1 to 16 bytes, lines that begin anywhere and fill no whole number of blocks."""
+    for dtype in ("uint8", "float16", "float32", "float64", "complex128"):
+        for n in (1, 17, 1000, 4099):
+            for first in (0, 1, 2):
+                x = np.arange(first + n).astype(dtype)
+                y = from_numpy(x, device)[first:]
+                for count in (2, 3, 5, 7, 16, 100, 1024, 1500):
+                    if count * n < 40000:
+                        same(nd.repeat(y, count), np.repeat(x[first:], count))
+
+
+@cases(*DEVICES)
 def test_roll(device):
     for rng, x, y in each(device):
         for shift in (0, 1, -2, 100):

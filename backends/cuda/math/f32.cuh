@@ -167,31 +167,27 @@ CM_FN float cm_f32_gelu_tanh(float x)
     cm_pair<float> y = cm_product(v, cm_two(x, 0.0f));
     return cm_gated(x, y.hi, y.lo);
 }
-/* exp(t^2/2) Phi(-t), t >= 0: a polynomial over 1 + 1.25 t. */
+/* t exp(t^2/2) Phi(-t), t >= 0: (t/2 + t p)/(1 + t), where p is a polynomial in t/(t + 4) that is small beside
+ * 1/2, so that its rounding is too. */
 CM_FN cm_pair<float> cm_tail_scaled(float t)
 {
-    float r = cm_rcp(t + 4.0f), v = t * r;
-    v = cm_fma(r, cm_fma(-4.0f, v, cm_fma(-t, v, t)), v); /* v (t + 4) = t */
-    cm_pair<float> p = cm_fast_sum(0.589928985f, cm_tail_rest(cm_fma(2.0f, v, -0.625f)));
-    float d = cm_fma(1.25f, t, 1.0f);
-    return cm_quotient(p, cm_two(d, cm_fma(1.25f, t, 1.0f - d)));
+    float s = t + 4.0f, r = cm_rcp(s), half = 0.5f * t, d = 1.0f + t;
+    r = cm_fma(cm_fma(-r, s, 1.0f), r, r);
+    float p = cm_tail_rest(cm_fma(t, r, -0.4375f)), n = cm_fma(t, p, half);
+    return cm_quotient(cm_two(n, cm_fma(t, p, half - n)), cm_two(d, t - (d - 1.0f)));
 }
 /* x Phi(x): of x < 0 the tail alone, which is (1 + w) 2^k of the scaled one; else x less the tail. The
  * power of two is 2^64 times what it should be, so that the result may be subnormal. */
 CM_FN float cm_f32_gelu(float x)
 {
     float a = fminf(fabsf(x), 15.0f); /* Phi(-15) is 2^-167 */
-    cm_pair<float> y = cm_product(a, -0.5f * a), q = cm_tail_scaled(a);
-    float shifted = cm_fma(y.hi, cm_const<float>::log2e, 12582912.0f), k = shifted - 12582912.0f;
-    cm_pair<float> r = cm_fast_sum(cm_fma(-k, cm_const<float>::ln2, y.hi),
-                                   cm_fma(-k, cm_const<float>::ln2_low, y.lo));
-    float w = cm_fma(r.hi * r.hi, cm_exp_poly(r.hi), r.hi);
-    cm_pair<float> z = cm_product(-a, q.hi);
-    z.lo = cm_fma(-a, q.lo, z.lo);
-    z.lo = cm_fma(z.hi, r.lo, cm_fma(z.lo, w, z.lo));
-    float tail =
-        (z.hi + cm_fma(z.hi, w, z.lo)) * cm_of_bits((cm_bits(shifted) << 23) + 0x5f800000u);
-    return copysignf(cm_fma(x, x < 0 ? 0.0f : 1.0f, tail * 0x1p-64f), x);
+    cm_pair<float> y = cm_product(a, 0.5f * a), z = cm_tail_scaled(a);
+    float shifted = cm_fma(y.hi, -cm_const<float>::log2e, 12582912.0f), k = shifted - 12582912.0f;
+    float r = -cm_fma(k, cm_const<float>::ln2, y.hi) - cm_fma(k, cm_const<float>::ln2_low, y.lo);
+    float w = cm_fma(r * r, cm_exp_poly(r), r);
+    float tail = (z.hi + cm_fma(z.hi, w, cm_fma(z.lo, w, z.lo))) *
+                 cm_of_bits((cm_bits(shifted) << 23) + 0x5f800000u);
+    return cm_fma(tail, -0x1p-64f, x * (x < 0 ? 0.0f : 1.0f));
 }
 CM_FN float cm_f32_elu(float x, float alpha)
 {

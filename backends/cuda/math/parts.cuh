@@ -283,12 +283,12 @@ CM_FN float cm_tail_poly(float u)
                        -6.19021084e-05f, -9.13359981e-05f};
     return cm_poly(c, u);
 }
-/* The same function of t less 0.589928985, over 2t/(t + 4) - 0.625, which loses less of small t. */
+/* exp(t^2/2) Phi(-t) (1 + t) less 1/2 over t/(t + 4) - 0.4375 */
 CM_FN float cm_tail_rest(float u)
 {
-    const float c[] = {1.945578e-08f,  -0.032628313f,  -0.12913315f,   0.16611794f,
-                       -0.10518989f,   0.034638174f,   -0.0014839619f, -0.003004133f,
-                       0.00053961842f, 0.00027978115f, -9.063006e-05f};
+    const float c[] = {-0.0157044027f, -0.197176799f, -0.000449360232f, 0.381547838f,
+                       -0.712800622f,  0.688530207f,  -0.283467919f,    -0.129715249f,
+                       0.181974813f,   0.0145577677f, -0.0737113729f};
     return cm_poly(c, u);
 }
 /* erf(x)/x - 1, w = x^2: for double what follows its terms erf0 + erf1 w, over w^2, w <= 1.5625;

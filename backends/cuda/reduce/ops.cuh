@@ -226,7 +226,7 @@ LINE_FN double lse_exp(double d)
  * d log2(e) adds |d| 2^-24 to the relative error of a power e^d, d <= 0, and so little to the sum. */
 template <int N, class T> LINE_FN double lse_below(const float (&x)[N], float largest, const T *)
 {
-    const int RUN = N < 4 ? N : sizeof(T) == 4 ? 4 : 8;
+    const int MOST = sizeof(T) == 4 ? 4 : 8, RUN = N < MOST ? N : MOST;
     double sum = 0.0;
 #pragma unroll
     for (int i = 0; i < N; i += RUN) {
