@@ -4,6 +4,7 @@
  * lie side by side, threads have columns. */
 #include "neural/group_cells.cuh"
 #include "neural/group_columns.cuh"
+#include "neural/group_resident.cuh"
 
 /* ---- a warp a row, or a weight ---- */
 template <class T, bool GRAD> NEURAL_FN void row_finish(const group_params &p)
@@ -127,3 +128,10 @@ extern "C" __global__ void __launch_bounds__(GROUP_HELD_THREADS, 2)
 GROUP_KERNEL(columns, group_params, column_weights<group_element, GROUP_COLUMNS>)
 GROUP_KERNEL(column, group_params, column_weights<group_element, 1>)
 GROUP_KERNEL(weights, group_weights, weight_finish<group_element>)
+#define GROUP_RESIDENT_F16 GROUP_RESIDENT(, false) GROUP_RESIDENT(_grad, true)
+#define GROUP_RESIDENT_BF16 GROUP_RESIDENT_F16
+#define GROUP_RESIDENT_F32 GROUP_RESIDENT_F16
+#define GROUP_RESIDENT_F64 /* needs two passes over a row */
+#define GROUP_RESIDENT_OF_(dtype) GROUP_RESIDENT_##dtype
+#define GROUP_RESIDENT_OF(dtype) GROUP_RESIDENT_OF_(dtype)
+GROUP_RESIDENT_OF(CUDA_DTYPE)
