@@ -14,13 +14,15 @@ enum {
     OF_COLUMNS,
     OF_COLUMN,
     WEIGHTS,
+    BESIDE,
     OF_X,
     RESIDENT = OF_X + CUDA_NORM_GRADS
 };
 static const char *const names[OF_X] = {
     "sums",  "sums_vec",  "sums_warp",  "sums_warp_vec",  "sums_columns",
     "apply", "apply_vec", "apply_warp", "apply_warp_vec", "apply_columns",
-    "rows",  "held",      "columns",    "column",         "weights"};
+    "rows",  "held",      "columns",    "column",         "weights",
+    "weights_beside"};
 
 static uint64_t address(const ndp_view *v)
 {
@@ -119,6 +121,9 @@ static int32_t queue_weights(const cuda_kernel *k, ndp_stream *s, const group_pl
     }
     w.scale = address(r->call.view[GROUP_DSCALE]);
     w.bias = address(r->call.view[GROUP_DBIAS]);
+    if (complete && w.cell_step == 1)
+        return cuda_launch(k, k->function[BESIDE], s, (uint32_t)((w.weights + 31) / 32),
+                           GROUP_THREADS, 0, &w);
     return queue_warps(k, s, WEIGHTS, w.weights, &w);
 }
 

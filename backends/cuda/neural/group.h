@@ -30,7 +30,7 @@ typedef struct {
     int64_t cells, items, per_row;   /* cells; items of a cell; cells of a row */
     int64_t chunk;                   /* items of a part */
     int64_t cell_step, part_step;    /* from one set of sums to the next */
-    double count, eps;               /* elements of a row */
+    double count, inverse, eps;      /* elements of a row, and 1 over that */
     int32_t parts, lanes;            /* lanes: of a row of columns */
     int32_t centred;                 /* not for rms_norm */
     int32_t shifted;                 /* the shifts of rows are known */

@@ -35,7 +35,7 @@ typedef struct {
     group_params p;
     int columns, vectors, warp, held;
     int resident; /* 1 + which width of cluster holds a row; 0: none */
-    int64_t column_blocks, held_threads, resident_blocks, resident_bytes;
+    int64_t column_blocks, held_threads, resident_blocks, resident_threads, resident_bytes;
 } group_plan;
 
 /* ---- group_plan.c ---- */

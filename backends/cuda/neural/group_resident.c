@@ -2,6 +2,7 @@
  * Norms whose rows a cluster of blocks holds in shared memory (group_resident.cuh): which calls are such,
  * and how many blocks of how many stages hold a row. */
 #include <stdio.h>
+#include <stdlib.h>
 #include "neural/group_call.h"
 
 enum { WIDTHS = GROUP_RESIDENT_WIDTHS, LEAST_VECTORS = 1024, OWN_BYTES = 4096 };
@@ -54,15 +55,17 @@ static int try_width(group_plan *r, const cuda_kernel *k, int which)
     const int64_t total = p->per_row * p->items, share = (total + width - 1) / width;
     const int64_t nbytes = share * 16 * (r->call.grad ? 2 : 1), most = k->dev->shared_most - OWN_BYTES;
     const int64_t rows = p->cells / p->per_row, processors = r->call.processors;
-    const int64_t stages = most / nbytes < GROUP_STAGES ? most / nbytes : GROUP_STAGES;
-    if (stages < (width < GROUP_CLUSTER ? 2 : 1) || (r->call.grad && !is_shared_out(p, width)) ||
-        rows * width < processors * 3 / 4)
+    /* Blocks of a processor compute and wait for memory by turns; four of few threads do better than fewer. */
+    const int64_t together = 4 * nbytes <= most - 4 * OWN_BYTES ? 4 : 2 * nbytes <= most - 2 * OWN_BYTES ? 2 : 1;
+    if (nbytes > most || (together < 2 && width < GROUP_CLUSTER) ||
+        (r->call.grad && !is_shared_out(p, width)) || rows * width < processors * 3 / 4)
         return 0;
     const int64_t at_once =
-        width < GROUP_CLUSTER ? processors / width : k->at_once > 0 ? k->at_once : 1;
+        together * (width < GROUP_CLUSTER ? processors / width : k->at_once);
     const int64_t turns = (rows + at_once - 1) / at_once;
     p->share = (int32_t)share;
-    p->stages = (int32_t)(stages < turns ? stages : turns);
+    p->stages = 1;
+    r->resident_threads = together == 4 ? GROUP_RESIDENT_THREADS / 2 : GROUP_RESIDENT_THREADS;
     r->resident_blocks = (rows + turns - 1) / turns * width;
     r->resident_bytes = nbytes * p->stages;
     r->resident = which + 1;
@@ -77,6 +80,9 @@ static int try_width(group_plan *r, const cuda_kernel *k, int which)
 void cuda_group_resident_plan(group_plan *r, const cuda_kernel *k, const CUfunction *function)
 {
     r->resident = 0;
+    const char *lab = getenv("NDOCK_LAB_RESIDENT"); /* LAB */
+    if (lab && *lab == '0')
+        return;
     if (!function[0] || !is_piecewise(r) || r->p.per_row * r->p.items < LEAST_VECTORS ||
         !set_statistics(r))
         return;
@@ -91,7 +97,7 @@ int32_t cuda_group_resident_queue(const cuda_kernel *k, const CUfunction *functi
     r->p.mean = r->call.view[GROUP_MEANS] ? cuda_ptr(r->call.view[GROUP_MEANS]) : 0;
     r->p.variance = r->call.view[GROUP_VARIANCES] ? cuda_ptr(r->call.view[GROUP_VARIANCES]) : 0;
     return cuda_launch(k, function[r->resident - 1], s, (uint32_t)r->resident_blocks,
-                       GROUP_RESIDENT_THREADS, (uint32_t)r->resident_bytes, &r->p);
+                       (uint32_t)r->resident_threads, (uint32_t)r->resident_bytes, &r->p);
 }
 
 /* Clusters of the widest that run at once, each of whose blocks has a processor to itself. */
@@ -130,6 +136,8 @@ void cuda_group_resident_find(cuda_kernel *k, int32_t dtype, int grad, CUfunctio
                                    CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
                                    1) != CUDA_SUCCESS))
             function[i] = NULL;
+        if (function[i] && getenv("NDOCK_LAB_CARVE")) /* LAB */
+            cu.cuFuncSetAttribute(function[i], CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
     }
     if (function[WIDTHS - 1]) {
         k->at_once = clusters_at_once(k->dev, function[WIDTHS - 1]);

@@ -4,6 +4,7 @@
 #ifndef NDOCK_CUDA_GROUP_RESIDENT_CUH
 #define NDOCK_CUDA_GROUP_RESIDENT_CUH
 #include "neural/group.cuh"
+#include "neural/row_sum.cuh"
 
 #if __CUDA_ARCH__ >= 900
 NEURAL_FN uint32_t resident_at(const void *shared)
@@ -55,7 +56,8 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
     vector *const memory;
     resident_post<N> &post;
     const int rank, first, n;
-    double shift; /* of the row whose turn is next */
+    double shift;   /* of the row */
+    unsigned joins; /* so far */
 
     __device__ __forceinline__ resident(const group_params &params, void *stages,
                                         resident_post<N> &shared)
@@ -134,7 +136,7 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
     /* The sums of the share; of gradients, whose weights may differ, cell by cell, and each is left for the
      * gradients of weights. */
     __device__ __forceinline__ void sum(int s, int64_t row, const group_at &base,
-                                        double (&all)[N]) const
+                                        double (&all)[N])
     {
         const vector *x = stage(s), *g = x + p.share;
         const int each = (int)(GRAD ? p.items : p.per_row * p.items);
@@ -152,7 +154,7 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
                 sums.template take<T, V>(u, v, shift);
             }
             sums.end();
-            neural_sum<N, false>(sums.s);
+            row_join<N, false>(sums.s, joins++ & 1);
             const double by =
                 GRAD ? (double)weight(p.scale, base.scale + cell * p.dim[0].scale, (C)1) : 1.0;
             for (int k = 0; k < N; k++)
@@ -188,16 +190,16 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
     __device__ __forceinline__ void know(const double (&all)[N], int64_t row,
                                          double (&known)[GROUP_ROW]) const
     {
-        const double d = all[0] / p.count;
-        double variance = all[1] / p.count - d * d;
+        const double d = all[0] * p.inverse, a = GRAD ? all[N - 2] * p.inverse : 0.0;
+        double variance = __fma_rn(-d, d, all[1] * p.inverse);
         variance = variance > 0 || !(variance == variance) ? variance : 0.0;
-        const double factor = 1.0 / sqrt(variance + p.eps);
+        const double factor = held_rsqrt(variance + p.eps);
         known[GROUP_SHIFT] = shift;
         known[GROUP_MEAN] = shift + d;
         known[GROUP_DELTA] = d;
         known[GROUP_FACTOR] = factor;
-        known[GROUP_A] = GRAD ? all[N - 2] / p.count : 0;
-        known[GROUP_B] = GRAD ? (all[N - 1] - d * all[N - 2]) / p.count * factor * factor : 0;
+        known[GROUP_A] = a;
+        known[GROUP_B] = GRAD ? __fma_rn(-d, a, all[N - 1] * p.inverse) * factor * factor : 0;
         if (rank || threadIdx.x)
             return;
         if (GRAD)
@@ -208,33 +210,53 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
             ((C *)p.variance)[row * p.variance_step] = (C)variance;
         }
     }
-    /* Vectors from to end - 1 of the share, which are of one cell and lie together in the result. */
-    __device__ __forceinline__ void apply_piece(int s, int from, int end, T *to, C scale, C bias,
-                                                const group_affine<C> &affine,
-                                                const group_slope<C> &slope) const
+    /* f(x, g) of vectors from to end - 1 of the share, which lie together in the result. */
+    template <class F>
+    __device__ __forceinline__ void apply_piece(int s, int from, int end, T *to, F f) const
     {
         const vector *x = stage(s), *g = x + p.share;
 #pragma unroll 4
         for (int i = from + (int)threadIdx.x; i < end; i += (int)blockDim.x) {
-            C u[V], v[V];
+            C u[V], v[V] = {};
             neural_widen(x[i], u);
             if (GRAD)
                 neural_widen(g[i], v);
 #pragma unroll
             for (int k = 0; k < V; k++)
-                if (GRAD)
-                    u[k] = slope.of(u[k], v[k] * scale);
-                else
-                    u[k] = p.bias ? neural_fma(affine.of(u[k]), scale, bias)
-                                  : affine.of(u[k]) * scale;
+                u[k] = f(u[k], v[k]);
             neural_store<T, V>(to, i - from, u);
         }
+    }
+    /* Of one cell. Halves have few enough digits for products of what is known of the row and the weights. */
+    __device__ __forceinline__ void apply_cell(int s, int from, int end, T *to,
+                                               const double (&known)[GROUP_ROW], C scale,
+                                               C bias) const
+    {
+        const double f = known[GROUP_FACTOR];
+        const C high = (C)known[GROUP_MEAN];
+        if (sizeof(T) == 2 && f > 1e-15 && f < 1e15) {
+            const double low = known[GROUP_MEAN] - (double)high, by = f * (double)scale,
+                         b = known[GROUP_B] * f;
+            const C of_g = (C)by, of_x = (C)(GRAD ? -b : by);
+            const C rest =
+                (C)(GRAD ? low * b - known[GROUP_A] * f : (double)bias - low * by);
+            apply_piece(s, from, end, to, [&](C x, C g) {
+                const C y = neural_fma(x - high, of_x, rest);
+                return GRAD ? neural_fma(g, of_g, y) : y;
+            });
+            return;
+        }
+        const group_affine<C> affine(known);
+        const group_slope<C> slope(known);
+        apply_piece(s, from, end, to, [&](C x, C g) {
+            return GRAD     ? slope.of(x, g * scale)
+                   : p.bias ? neural_fma(affine.of(x), scale, bias)
+                            : affine.of(x) * scale;
+        });
     }
     __device__ __forceinline__ void apply(int s, const group_at &base,
                                           const double (&known)[GROUP_ROW]) const
     {
-        const group_affine<C> affine(known);
-        const group_slope<C> slope(known);
         pieces([&](int j, int many, const group_at &at) {
             for (int end = j + many, from = j; from < end;) {
                 const int cell = p.per_row == 1 ? 0 : (first + from) / (int)p.items;
@@ -243,7 +265,7 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
                 const C scale = weight(p.scale, base.scale + cell * p.dim[0].scale, (C)1);
                 const C bias = weight(p.bias, base.bias + cell * p.dim[0].bias, (C)0);
                 T *const to = (T *)p.out + base.out + at.out + (int64_t)(from - j) * V;
-                apply_piece(s, from, most, to, scale, bias, affine, slope);
+                apply_cell(s, from, most, to, known, scale, bias);
                 from = most;
             }
         });

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of the row normalisations: which kernel, and its parameters. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "neural/group_call.h"
 #include "neural/neural.h"
@@ -227,6 +228,8 @@ int32_t cuda_norm_grad_functions(ndp_dev *dev, int32_t op, int32_t dtype, CUfunc
                                                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                      dev->shared_most - 2048),
                                "shared memory for %s", name);
+        if (status == NDP_OK && i >= WEIGHED_WARP && getenv("NDOCK_LAB_CARVE")) /* LAB */
+            cu.cuFuncSetAttribute(function[i], CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
     }
     return status;
 }
