@@ -183,6 +183,8 @@ int32_t cuda_norm_grad_weighed(const cuda_kernel *k, const CUfunction *function,
     if (!weigh(&w, k, function, call))
         return cuda_error(NDP_ERR_INTERNAL, "%s: rows that are not held", cuda_op_name(call->op));
     w.p.partial = partial;
+    cu.cuFuncSetAttribute(function[w.which], CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                          getenv("NDOCK_LAB_CARVE") ? 100 : -1); /* LAB */
     return cuda_launch(k, function[w.which], s, w.blocks, w.threads, w.shared, &w.p);
 }
 
@@ -228,8 +230,6 @@ int32_t cuda_norm_grad_functions(ndp_dev *dev, int32_t op, int32_t dtype, CUfunc
                                                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                      dev->shared_most - 2048),
                                "shared memory for %s", name);
-        if (status == NDP_OK && i >= WEIGHED_WARP && getenv("NDOCK_LAB_CARVE")) /* LAB */
-            cu.cuFuncSetAttribute(function[i], CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
     }
     return status;
 }
