@@ -91,12 +91,14 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
         float sum = 0;
 #pragma unroll
         for (unsigned k = 0; k < K; k++) {
+            float half[2] = {0, 0};
             if (!has(k))
                 continue;
             neural_widen(*place(stage, k), u[k]);
 #pragma unroll
             for (unsigned i = 0; CENTRED && i < V; i++)
-                sum += u[k][i];
+                half[i % 2] += u[k][i];
+            sum += half[0] + half[1];
         }
         const float mean = sum * inverse;
 #pragma unroll
@@ -179,10 +181,15 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
         const double d = CENTRED ? s[0] * p.inverse : 0.0;
         double variance = __fma_rn(-d, d, s[CENTRED ? 1 : 0] * p.inverse);
         variance = variance < 0 ? 0.0 : variance;
-        const double f = held_rsqrt(variance + p.eps);
         const double a = CENTRED ? s[N - 2] * p.inverse : 0.0;
-        const double b = __fma_rn(-d, a, s[N - 1] * p.inverse) * f;
-        write(stage, u, v, (float)f, (float)((away - d) * f), (float)a, (float)b);
+        const double b = __fma_rn(-d, a, s[N - 1] * p.inverse);
+        if (sizeof(T) == 2 && variance + p.eps > 1e-30 && variance + p.eps < 1e30) {
+            const float f = row_rsqrt((float)(variance + p.eps)); /* enough for 11 bits */
+            write(stage, u, v, f, (float)(away - d) * f, (float)a, (float)b * f);
+            return;
+        }
+        const double f = held_rsqrt(variance + p.eps);
+        write(stage, u, v, (float)f, (float)((away - d) * f), (float)a, (float)(b * f));
     }
     __device__ __forceinline__ void next(int64_t step)
     {
