@@ -136,7 +136,8 @@ struct kernel {
     KERNEL(group_held_##dtype, group_params)              \
     KERNEL(group_columns_##dtype, group_params)           \
     KERNEL(group_column_##dtype, group_params)            \
-    KERNEL(group_weights_##dtype, group_weights)
+    KERNEL(group_weights_##dtype, group_weights)          \
+    KERNEL(group_weights_beside_##dtype, group_weights)
 const kernel kernels[] = {
 #define WIDE_ROWS(name)                  \
     KERNEL(name##_F16, attention_params) \

@@ -14,13 +14,15 @@ enum {
     OF_COLUMNS,
     OF_COLUMN,
     WEIGHTS,
+    BESIDE,
     OF_X,
-    ALL = OF_X + CUDA_NORM_GRADS
+    RESIDENT = OF_X + CUDA_NORM_GRADS
 };
 static const char *const names[OF_X] = {
     "sums",  "sums_vec",  "sums_warp",  "sums_warp_vec",  "sums_columns",
     "apply", "apply_vec", "apply_warp", "apply_warp_vec", "apply_columns",
-    "rows",  "held",      "columns",    "column",         "weights"};
+    "rows",  "held",      "columns",    "column",         "weights",
+    "weights_beside"};
 
 static uint64_t address(const ndp_view *v)
 {
@@ -119,6 +121,9 @@ static int32_t queue_weights(const cuda_kernel *k, ndp_stream *s, const group_pl
     }
     w.scale = address(r->call.view[GROUP_DSCALE]);
     w.bias = address(r->call.view[GROUP_DBIAS]);
+    if (complete && w.cell_step == 1)
+        return cuda_launch(k, k->function[BESIDE], s, (uint32_t)((w.weights + 31) / 32),
+                           GROUP_THREADS, 0, &w);
     return queue_warps(k, s, WEIGHTS, w.weights, &w);
 }
 
@@ -145,7 +150,8 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
                      : (uint64_t)(row_bytes(r.p.items) + r.p.cells * r.p.parts * 2 * 8);
     }
     group_plan_make(&r, call, k->dev, is_gradient(call));
-    if (r.held)
+    cuda_group_resident_plan(&r, k, k->function + RESIDENT);
+    if (r.held || (r.resident && !is_gradient(call)))
         return 0;
     const int64_t sums = r.p.cells * r.p.parts * (is_gradient(call) ? 4 : 2) * 8;
     return (uint64_t)(row_bytes(r.p.cells / r.p.per_row) + sums);
@@ -181,12 +187,17 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     if (grad && group_plan_rows(&r, call, k->dev))
         return run_rows(k, s, &r, call);
     group_plan_make(&r, call, k->dev, grad);
+    cuda_group_resident_plan(&r, k, k->function + RESIDENT);
     set_addresses(&r, call, row_bytes(r.p.cells / r.p.per_row));
-    if (r.held)
+    if (r.resident) {
+        status = cuda_group_resident_queue(k, k->function + RESIDENT, s, &r);
+    } else if (r.held) {
         return queue_held(k, s, &r);
-    status = queue_statistics(k, s, &r);
-    if (status == NDP_OK)
-        status = queue_cells(k, s, &r, APPLY);
+    } else {
+        status = queue_statistics(k, s, &r);
+        if (status == NDP_OK)
+            status = queue_cells(k, s, &r, APPLY);
+    }
     if (status == NDP_OK && grad && call->n_out > 1)
         status = queue_weights(k, s, &r, 0);
     return status;
@@ -210,6 +221,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     }
     if (status != NDP_OK)
         return status;
+    cuda_group_resident_find(k, dtype, grad, k->function + RESIDENT);
     if (!grad)
         return cuda_fail(cu.cuFuncSetAttribute(k->function[HELD],
                                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

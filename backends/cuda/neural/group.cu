@@ -4,6 +4,7 @@
  * lie side by side, threads have columns. */
 #include "neural/group_cells.cuh"
 #include "neural/group_columns.cuh"
+#include "neural/group_resident.cuh"
 
 /* ---- a warp a row, or a weight ---- */
 template <class T, bool GRAD> NEURAL_FN void row_finish(const group_params &p)
@@ -87,6 +88,38 @@ template <class T> NEURAL_FN void weight_finish(const group_weights &p)
     }
 }
 
+/* The same of weights whose sums are complete and lie side by side: a lane a weight, the parts of a block's
+ * weights shared among its warps, so that memory is read in whole lines. */
+template <class T> NEURAL_FN void weight_finish_beside(const group_weights &p)
+{
+    typedef typename neural_computed<T>::type C;
+    enum { WARPS = GROUP_THREADS / 32 };
+    __shared__ double all[WARPS][2][32];
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const int64_t w = (int64_t)blockIdx.x * 32 + lane;
+    double s[2] = {0, 0};
+#pragma unroll 4
+    for (int part = warp; w < p.weights && part < p.parts; part += WARPS) {
+        const neural_vector<double, 2> from =
+            ((const neural_vector<double, 2> *)p.partial)[w + part * p.part_step];
+        s[0] += from.at[0];
+        s[1] += from.at[1];
+    }
+    all[warp][0][lane] = s[0];
+    all[warp][1][lane] = s[1];
+    __syncthreads();
+    if (warp > 1 || w >= p.weights)
+        return;
+    double sum = 0; /* of the scale by one warp, of the bias by another */
+    for (int k = 0; k < WARPS; k++)
+        sum += all[k][warp][lane];
+    const uint64_t to = warp ? p.bias : p.scale;
+    if (to) {
+        const group_at at = group_place(p.dim, p.n_weight, (uint64_t)w);
+        neural_narrow((T *)to + (warp ? at.bias : at.out), (C)sum);
+    }
+}
+
 #define GROUP_DTYPE_(dtype) cuda_dtype<NDP_##dtype>::stored
 #define GROUP_DTYPE(dtype) GROUP_DTYPE_(dtype)
 typedef GROUP_DTYPE(CUDA_DTYPE) group_element;
@@ -127,3 +160,11 @@ extern "C" __global__ void __launch_bounds__(GROUP_HELD_THREADS, 2)
 GROUP_KERNEL(columns, group_params, column_weights<group_element, GROUP_COLUMNS>)
 GROUP_KERNEL(column, group_params, column_weights<group_element, 1>)
 GROUP_KERNEL(weights, group_weights, weight_finish<group_element>)
+GROUP_KERNEL(weights_beside, group_weights, weight_finish_beside<group_element>)
+#define GROUP_RESIDENT_F16 GROUP_RESIDENT(, false) GROUP_RESIDENT(_grad, true)
+#define GROUP_RESIDENT_BF16 GROUP_RESIDENT_F16
+#define GROUP_RESIDENT_F32 GROUP_RESIDENT_F16
+#define GROUP_RESIDENT_F64 /* needs two passes over a row */
+#define GROUP_RESIDENT_OF_(dtype) GROUP_RESIDENT_##dtype
+#define GROUP_RESIDENT_OF(dtype) GROUP_RESIDENT_OF_(dtype)
+GROUP_RESIDENT_OF(CUDA_DTYPE)

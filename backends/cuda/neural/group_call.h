@@ -34,7 +34,8 @@ typedef struct {
     group_call call;
     group_params p;
     int columns, vectors, warp, held;
-    int64_t column_blocks, held_threads;
+    int resident; /* 1 + which width of cluster holds a row; 0: none */
+    int64_t column_blocks, held_threads, resident_blocks, resident_threads, resident_bytes;
 } group_plan;
 
 /* ---- group_plan.c ---- */
@@ -49,6 +50,15 @@ void group_plan_weights(const group_plan *, group_weights *);
 /* ---- group.c: what cuda_norm and cuda_norm_grad leave to it ---- */
 int32_t cuda_group_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why,
                         size_t n);
+
+/* ---- group_resident.c ---- */
+enum { GROUP_RESIDENT_WIDTHS = 4 };
+/* Fills in so many functions; NULL: the device has none such. */
+void cuda_group_resident_find(cuda_kernel *, int32_t dtype, int grad, CUfunction *);
+/* Sets what a plan of group_plan_make has for it, where rows can be held, and parts of gradients' cells. */
+void cuda_group_resident_plan(group_plan *, const cuda_kernel *, const CUfunction *);
+int32_t cuda_group_resident_queue(const cuda_kernel *, const CUfunction *, ndp_stream *,
+                                  group_plan *);
 
 /* ---- batch_norm.c: the same ---- */
 int32_t cuda_batch_norm_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out, char *why,

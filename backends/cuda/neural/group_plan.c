@@ -184,6 +184,7 @@ void group_plan_make(group_plan *r, const ndp_call *call, const ndp_dev *dev, in
     add_dims(c, p, r->vectors ? 0 : -1);
     p->eps = ((const ndp_norm *)call->params)->eps;
     p->count = (double)p->items * (double)(r->vectors ? c->V : 1) * (double)p->per_row;
+    p->inverse = 1.0 / p->count;
     p->centred = call->op != NDP_OP_rms_norm_grads;
     if (r->columns) {
         r->column_blocks = set_columns(c, p, p->cells / columns_V);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of the row normalisations: which kernel, and its parameters. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "neural/group_call.h"
 #include "neural/neural.h"
@@ -182,6 +183,8 @@ int32_t cuda_norm_grad_weighed(const cuda_kernel *k, const CUfunction *function,
     if (!weigh(&w, k, function, call))
         return cuda_error(NDP_ERR_INTERNAL, "%s: rows that are not held", cuda_op_name(call->op));
     w.p.partial = partial;
+    cu.cuFuncSetAttribute(function[w.which], CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                          getenv("NDOCK_LAB_CARVE") ? 100 : -1); /* LAB */
     return cuda_launch(k, function[w.which], s, w.blocks, w.threads, w.shared, &w.p);
 }
 

@@ -7,9 +7,7 @@
 #include "neural/group.h"
 #include "neural/neural.cuh"
 #include "neural/neural.h"
-#ifdef __CUDACC__
-#include "math/hw.cuh"
-#endif
+#include "neural/row_sum.cuh"
 
 /* What the gradients for weights need of a row. */
 NEURAL_FN void neural_row_known(const neural_norm &p, int64_t number, double mean, double factor)
@@ -45,17 +43,6 @@ template <class V> NEURAL_FN void held_forget(V &x)
 template <class T> NEURAL_FN float held_first(const neural_norm &p, const T *row)
 {
     return neural_widen(row[p.items < 0 ? threadIdx.x : 0]);
-}
-
-/* 1/sqrt(x). Every thread computes it for every row: a root and a quotient of doubles would be many
- * times the instructions. */
-NEURAL_FN double held_rsqrt(double x)
-{
-#ifdef __CUDA_ARCH__
-    if (x > 1e-300 && x < 1e300)
-        return cm_rsqrt(x);
-#endif
-    return 1.0 / sqrt(x);
 }
 
 /* The sums of N values over the lanes of a row, in every thread, in one order. Calls of a block that

@@ -6,6 +6,7 @@
 #ifndef NDOCK_CUDA_NORM_WEIGHED_CUH
 #define NDOCK_CUDA_NORM_WEIGHED_CUH
 #include "neural/norm_held.cuh"
+#include "neural/row_sum.cuh"
 #include "walk/stage.cuh"
 
 enum { WEIGHED_ROWS = 64 }; /* that are summed in floats, before doubles take the sums over */
@@ -13,56 +14,6 @@ enum { WEIGHED_ROWS = 64 }; /* that are summed in floats, before doubles take th
 #ifndef WEIGHED_SHARED
 #define WEIGHED_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
-
-/* Sums of N values (4 or 2) over a warp: those of value n in lanes n*32/N and those that follow. Halves of
- * the lanes take over halves of the values, so that few words are exchanged. */
-template <int N> NEURAL_FN double weighed_fold(const double (&s)[N])
-{
-    const bool upper = threadIdx.x & 16, odd = threadIdx.x & 8;
-    double a;
-    if (N == 4) {
-        double kept[2];
-#pragma unroll
-        for (int k = 0; k < 2; k++)
-            kept[k] = (upper ? s[N / 2 + k] : s[k]) +
-                      __shfl_xor_sync(0xffffffffu, upper ? s[k] : s[N / 2 + k], 16);
-        a = (odd ? kept[1] : kept[0]) +
-            __shfl_xor_sync(0xffffffffu, odd ? kept[0] : kept[1], 8);
-    } else {
-        a = (upper ? s[1] : s[0]) + __shfl_xor_sync(0xffffffffu, upper ? s[0] : s[1], 16);
-        a += __shfl_xor_sync(0xffffffffu, a, 8);
-    }
-#pragma unroll
-    for (int h = 4; h; h /= 2)
-        a += __shfl_xor_sync(0xffffffffu, a, h);
-    return a;
-}
-
-/* The sums of N values over the threads of a row, in every thread, in one order. Calls of a block that alternate
- * between two slots need one barrier. */
-template <int N, bool WARP> NEURAL_FN void weighed_join(double (&s)[N], int slot)
-{
-    enum { MOST = NEURAL_HELD_THREADS / 32, EACH = 32 / N };
-    __shared__ double all[2][WARP ? 1 : N][WARP ? 1 : MOST];
-    const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
-    double a = weighed_fold<N>(s);
-    if (!WARP) {
-        if (lane % EACH == 0)
-            all[slot][lane / EACH][threadIdx.x / 32] = a;
-        __syncthreads();
-        a = 0;
-#pragma unroll
-        for (unsigned w = lane % EACH; w < MOST; w += EACH)
-            if (w < warps)
-                a += all[slot][lane / EACH][w];
-#pragma unroll
-        for (int h = EACH / 2; h; h /= 2)
-            a += __shfl_xor_sync(0xffffffffu, a, h);
-    }
-#pragma unroll
-    for (int k = 0; k < N; k++)
-        s[k] = __shfl_sync(0xffffffffu, a, k * EACH);
-}
 
 /* A thread's part of rows: vectors lane, lane + lanes ... of each. */
 template <class T, bool CENTRED, bool WARP> struct weighed {
@@ -140,12 +91,14 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
         float sum = 0;
 #pragma unroll
         for (unsigned k = 0; k < K; k++) {
+            float half[2] = {0, 0};
             if (!has(k))
                 continue;
             neural_widen(*place(stage, k), u[k]);
 #pragma unroll
             for (unsigned i = 0; CENTRED && i < V; i++)
-                sum += u[k][i];
+                half[i % 2] += u[k][i];
+            sum += half[0] + half[1];
         }
         const float mean = sum * inverse;
 #pragma unroll
@@ -224,14 +177,19 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
         const float mean = part(stage, u);
         const double away = (double)mean - (double)shift;
         sum(stage, u, v, away, s);
-        weighed_join<N, WARP>(s, slot);
+        row_join<N, WARP>(s, slot);
         const double d = CENTRED ? s[0] * p.inverse : 0.0;
         double variance = __fma_rn(-d, d, s[CENTRED ? 1 : 0] * p.inverse);
         variance = variance < 0 ? 0.0 : variance;
-        const double f = held_rsqrt(variance + p.eps);
         const double a = CENTRED ? s[N - 2] * p.inverse : 0.0;
-        const double b = __fma_rn(-d, a, s[N - 1] * p.inverse) * f;
-        write(stage, u, v, (float)f, (float)((away - d) * f), (float)a, (float)b);
+        const double b = __fma_rn(-d, a, s[N - 1] * p.inverse);
+        if (sizeof(T) == 2 && variance + p.eps > 1e-30 && variance + p.eps < 1e30) {
+            const float f = row_rsqrt((float)(variance + p.eps)); /* enough for 11 bits */
+            write(stage, u, v, f, (float)(away - d) * f, (float)a, (float)b * f);
+            return;
+        }
+        const double f = held_rsqrt(variance + p.eps);
+        write(stage, u, v, (float)f, (float)((away - d) * f), (float)a, (float)(b * f));
     }
     __device__ __forceinline__ void next(int64_t step)
     {
