@@ -151,23 +151,7 @@ template <int TAPS, int V, bool CHANNELS> WINDOW_FN void resample_any(const cuda
     });
 }
 
-/* What taps of METHOD give where images become twice as wide: element 2j of the result, then 2j + 1,
- * from elements j - REACH on. */
-template <int TAPS> WINDOW_FN void twice_shares(C (&even)[4], C (&odd)[4])
-{
-    double share[4] = {1, 1, 0, 0};
-    if (TAPS == 4)
-        nd_window_cubic(0.75, share);
-    if (TAPS == 2) {
-        share[0] = 0.25;
-        share[1] = 0.75;
-    }
-#pragma unroll
-    for (int t = 0; t < TAPS; t++) { /* the other is its mirror image */
-        even[t] = (C)share[t];
-        odd[t] = (C)share[TAPS - 1 - t];
-    }
-}
+#include "pool/twice.cuh"
 
 template <int TAPS> WINDOW_FN void resample_twice(const cuda_resampling &p)
 {
@@ -366,7 +350,8 @@ template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
     RESAMPLE_KERNEL(resample_##name, resample_any<TAPS, 1, false>)                          \
     RESAMPLE_KERNEL(resample_##name##_vectors, resample_any<TAPS, RESAMPLE_COLUMNS, false>) \
     RESAMPLE_KERNEL(resample_##name##_channels, resample_any<TAPS, VECTOR, true>)           \
-    RESAMPLE_KERNEL(resample_##name##_twice, resample_twice<TAPS>)
+    RESAMPLE_KERNEL(resample_##name##_twice, resample_twice<TAPS>)                          \
+    RESAMPLE_KERNEL(resample_##name##_doubled, resample_doubled<TAPS, RESAMPLE_ROWS>)
 RESAMPLE(nearest, 1)
 RESAMPLE(linear, 2)
 RESAMPLE(cubic, 4)

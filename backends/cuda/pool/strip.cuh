@@ -76,7 +76,8 @@ WINDOW_FN void strip_reduce(const C (&x)[N], C (&part)[V])
         part[k] = x[k * STEP];
 #pragma unroll
         for (int t = 1; t < KERNEL; t++)
-            part[k] = OP == POOL_MEAN ? part[k] + x[k * STEP + t] : cm_larger(part[k], x[k * STEP + t]);
+            part[k] =
+                OP == POOL_MEAN ? part[k] + x[k * STEP + t] : cm_larger(part[k], x[k * STEP + t]);
     }
 }
 
@@ -97,7 +98,8 @@ WINDOW_FN void pool_strip(const cuda_pooling &p)
         for (int r = 0; r < HIGH; r++) {
             line[r].fill(pad);
             if (e0 + r >= 0 && e0 + r < p.image_extent[1])
-                line[r].read(plane + (e0 + r) * p.image_stride[3], window * STEP, p.image_extent[2]);
+                line[r].read(plane + (e0 + r) * p.image_stride[3], window * STEP,
+                             p.image_extent[2]);
         }
         T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1] +
                 h0 * p.grid_stride[3] + window;
