@@ -92,8 +92,7 @@ template <int TAPS, int ROWS> WINDOW_FN void resample_doubled(const cuda_resampl
         twice_row<REACH> line[HIGH];
 #pragma unroll
         for (int r = 0; r < HIGH; r++)
-            line[r].read(plane +
-                             twice_clamp(h0 + r - REACH, p.image_extent[1]) * p.image_stride[3],
+            line[r].read(plane + twice_clamp(h0 + r - REACH, p.image_extent[1]) * p.image_stride[3],
                          first, p.image_extent[2]);
         T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1] +
                 2 * h0 * p.grid_stride[3] + 2 * first;
