@@ -370,6 +370,30 @@ def test_pools_of_planes(device, dtype):
                     np.testing.assert_allclose(got, want, rtol=bound, atol=bound * 4, err_msg=f"{height} {k} {s} {pool.__name__}")
 
 
+@cases(*[(d, t) for d in DEVICES for t in FLOATS])
+def test_pool_gradients_of_pairs_of_rows(device, dtype):
+    """Windows in steps of two over planes of every height, whose rows are whole vectors; gradients are small integers, which sums keep."""
+    rng = np.random.default_rng(16)
+    for shape in ((2, 3, 8, 32), (2, 3, 7, 32), (1, 2, 3, 64), (2, 2, 2, 16), (2, 3, 17, 48)):
+        n, c, height, width = shape
+        values = rng.permutation(int(np.prod(shape))).reshape(shape) % 101
+        x = nd.astype(from_numpy(values.astype("float64"), device), dtype)
+        for k, s, p in ((2, 2, 0), (3, 2, 1)):
+            y, at = F.max_pool2d(x, k, s, p, return_indices=True)
+            g = rng.integers(-4, 5, y.shape)
+            grad = nd.astype(from_numpy(g.astype("float64"), device), dtype)
+            positions, most = host(at), np.zeros((n, c, height * width))
+            for i in np.ndindex(n, c):
+                np.add.at(most[i], positions[i].ravel(), g[i].ravel())
+            got = host(nd.astype(F.max_pool_grad(grad, at, shape, k, s, p), nd.float64))
+            np.testing.assert_array_equal(got, most.reshape(shape), err_msg=f"{shape} {k}")
+            mean = np.zeros((n, c, height + 2 * p + 2, width + 2 * p + 2))
+            for i, j in np.ndindex(*y.shape[2:]):
+                mean[:, :, s * i:s * i + k, s * j:s * j + k] += g[:, :, i, j, None, None] / k ** 2
+            got = host(nd.astype(F.avg_pool_grad(grad, shape, k, s, p), nd.float64))
+            np.testing.assert_allclose(got, mean[:, :, p:p + height, p:p + width], rtol=2 * FLOATS[dtype], atol=0, err_msg=f"{shape} {k}")
+
+
 def doubled(x, shares, axis):
     """Twice as long along an axis: element 2j has these shares of the elements around j, 2j + 1 their mirror image; those beyond the
     borders are the outermost."""

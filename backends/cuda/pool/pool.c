@@ -27,8 +27,18 @@ static const int64_t strip_rows[KERNELS] = {[STRIP_220] = POOL_STRIP_220,
                                             [STRIP_311] = POOL_STRIP_311,
                                             [STRIP_321] = POOL_STRIP_321,
                                             [STRIP_512] = POOL_STRIP_512};
-enum { ROWS_BACK, CHANNELS_BACK, BACK_220, BACK_311, BACK_321, BACK_KERNELS };
-static const char *const back_suffixes[BACK_KERNELS] = {"rows", "channels", "220", "311", "321"};
+enum {
+    ROWS_BACK,
+    CHANNELS_BACK,
+    BACK_220,
+    BACK_311,
+    BACK_321,
+    BACK_STRIP_220,
+    BACK_STRIP_321,
+    BACK_KERNELS
+};
+static const char *const back_suffixes[BACK_KERNELS] = {"rows", "channels",  "220",      "311",
+                                                        "321",  "strip_220", "strip_321"};
 enum { LARGE_WINDOW = 64 }; /* elements from which on a warp takes a window */
 
 static void take_strides(int64_t out[5], const ndp_view *v)
@@ -95,12 +105,11 @@ static int64_t image_bytes(const ndp_view *v)
 /* ---- forward ---- */
 
 /* Whether a plane's windows reach as far along h as along w, of one layer, so that strips of rows serve. */
-static int is_square(const cuda_pooling *p, const ndp_call *call)
+static int is_square(const cuda_pooling *p)
 {
-    return p->grid_extent[0] == 1 && p->kernel[0] == 1 && p->before[0] == 0 &&
-           p->dilation[1] == 1 && p->kernel[1] == p->kernel[2] && p->stride[1] == p->stride[2] &&
-           p->before[1] == p->before[2] && call->n_out == 1 &&
-           (call->op == NDP_OP_max_pool || p->divisor);
+    return p->grid_extent[0] == 1 && p->image_extent[0] == 1 && p->kernel[0] == 1 &&
+           p->before[0] == 0 && p->dilation[1] == 1 && p->kernel[1] == p->kernel[2] &&
+           p->stride[1] == p->stride[2] && p->before[1] == p->before[2];
 }
 
 static int is_plane(const cuda_pooling *p, const ndp_call *call, int kernel, int step, int before)
@@ -126,9 +135,11 @@ static int how_to_pool(const cuda_pooling *p, const ndp_call *call)
     const int beside = x->stride[1] == 1 && x->shape[1] % V == 0 && window_is_whole(x, 1, V) &&
                        (call->out[0].stride[1] != 1 || window_is_whole(&call->out[0], 1, V));
     static const int32_t usual[4][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}, {5, 1, 2}};
+    const int strips =
+        is_square(p) && call->n_out == 1 && (call->op == NDP_OP_max_pool || p->divisor);
     for (int i = 0; i < 4; i++)
         if (is_plane(p, call, usual[i][0], usual[i][1], usual[i][2]))
-            return (is_square(p, call) ? STRIP_220 : PLANE_220) + i;
+            return (strips ? STRIP_220 : PLANE_220) + i;
     return is_large(p) && x->stride[1] != 1 ? WARP : beside ? CHANNELS : ANY;
 }
 
@@ -170,12 +181,26 @@ static int32_t run_pool(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
 
 /* ---- backward ---- */
 
+/* Whether windows in steps of 2 cover planes twice as wide, of whole vectors: pairs of rows serve. */
+static int are_pairs(const cuda_pooling *p, const ndp_view *x, const ndp_view *y,
+                     const ndp_view *positions)
+{
+    const int64_t V = 16 / ndp_dtype_size(x->dtype);
+    return is_square(p) && !p->adaptive && p->dilation[2] == 1 && p->stride[2] == 2 &&
+           ((p->kernel[2] == 2 && p->before[2] == 0) || (p->kernel[2] == 3 && p->before[2] == 1)) &&
+           x->shape[4] == 2 * y->shape[4] && y->shape[4] % V == 0 && window_is_whole(x, 4, V) &&
+           window_is_whole(y, 4, V) && x->shape[3] * x->shape[4] <= INT32_MAX &&
+           (positions ? window_is_whole(positions, 4, 2) : p->divisor != 0);
+}
+
 /* Which kernel gives gradients of planes back. */
 static int how_to_return(const cuda_pooling *p, const ndp_view *x, const ndp_view *y,
                          const ndp_view *positions)
 {
     static const int32_t usual[3][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}};
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
+    if (are_pairs(p, x, y, positions))
+        return p->kernel[2] == 2 ? BACK_STRIP_220 : BACK_STRIP_321;
     for (int i = 0; i < 3; i++) {
         const int64_t row = V > 2 * p->stride[2] ? V : 2 * p->stride[2];
         if (!p->adaptive && p->dilation[2] == 1 && p->kernel[2] == usual[i][0] &&
@@ -203,9 +228,11 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const int channels = y->stride[1] == 1 && y->shape[1] % V == 0 && window_is_whole(y, 1, V);
     p.vectors = channels ? window_is_whole(x, 1, V) : n % row == 0 && window_is_whole(x, 4, row);
     const int64_t planes[3] = {x->shape[1], x->shape[2], x->shape[3]};
+    const int64_t strips[2] = {x->shape[1], (x->shape[3] + 1) / 2};
     const int how = channels ? CHANNELS_BACK : how_to_return(&p, x, y, positions);
+    const int pairs = how >= BACK_STRIP_220;
     if (how > CHANNELS_BACK)
-        row = V > 2 * p.stride[2] ? V : 2 * p.stride[2];
+        row = pairs ? 2 * V : V > 2 * p.stride[2] ? V : 2 * p.stride[2];
     window_launch l = {
         .function = k->function[how],
         .walk = &p.walk,
@@ -213,8 +240,10 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
         .by = {image_bytes(x), image_bytes(y), positions ? image_bytes(positions) : 0},
         .images = x->shape[0],
         .items = channels ? x->shape[1] / V : (n + row - 1) / row,
-        .extent = channels ? x->shape + 2 : planes,
-        .n_extents = 3,
+        .extent = channels ? x->shape + 2
+                  : pairs  ? strips
+                           : planes,
+        .n_extents = pairs ? 2 : 3,
         .n_moved = 3};
     return window_run(k, s, &l, &p);
 }
