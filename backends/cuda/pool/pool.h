@@ -12,7 +12,8 @@ enum {
     RESAMPLE_NEAR = 8,
     POOL_ROW_ELEMENTS = 4,
     RESAMPLE_COLUMNS = 4,
-    RESAMPLE_ROWS = 2 /* of the source, that a thread doubles */
+    RESAMPLE_LINES = 4, /* rows of the result, that a thread makes columns of */
+    RESAMPLE_ROWS = 2   /* of the source, that a thread doubles */
 };
 
 /* Rows of windows that a thread makes below one another, of kernels by their extent, step and padding. */

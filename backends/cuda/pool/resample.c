@@ -15,9 +15,10 @@ enum {
 };
 static const char *const back_names[BACK_KERNELS] = {
     "tables", "back_any", "back_channels", "back_nearest_twice", "back_linear_twice", "back_box"};
-enum { ANY, VECTORS, CHANNELS, TWICE, DOUBLED, WAYS, METHODS = 3 };
+enum { ANY, VECTORS, CHANNELS, TWICE, PLANES, DOUBLED, WAYS, METHODS = 3 };
 static const char *const methods[METHODS] = {"nearest", "linear", "cubic"};
-static const char *const ways[WAYS] = {"", "_vectors", "_channels", "_twice", "_doubled"};
+static const char *const ways[WAYS] = {"",       "_vectors", "_channels",
+                                       "_twice", "_planes",  "_doubled"};
 
 static int method_of(const ndp_resample *r)
 {
@@ -113,12 +114,23 @@ static int is_twice(const cuda_resampling *p, int d)
            (p->ratio[d] == 0 || p->ratio[d] == 0.5);
 }
 
-/* Whether images of one layer of whole vectors become twice as wide and high. */
+static int is_plane(const cuda_resampling *p)
+{
+    return p->grid_extent[0] == 1 && p->image_extent[0] == 1;
+}
+
+/* Whether planes have dense rows, whose bytes kernels count in 32 bits. */
+static int are_planes(const cuda_resampling *p, const ndp_view *image)
+{
+    return is_plane(p) && image->stride[4] == 1 && image->shape[4] <= INT32_MAX / 8;
+}
+
+/* Whether planes of whole vectors become twice as wide and high. */
 static int is_doubled(const cuda_resampling *p, const ndp_view *image)
 {
     const int64_t V = 16 / ndp_dtype_size(image->dtype);
-    return p->grid_extent[0] == 1 && p->image_extent[0] == 1 && is_twice(p, 1) && is_twice(p, 2) &&
-           image->shape[4] % V == 0 && window_is_whole(image, 4, V);
+    return is_plane(p) && is_twice(p, 1) && is_twice(p, 2) && image->shape[4] % V == 0 &&
+           window_is_whole(image, 4, V);
 }
 
 /* Channels side by side, to be taken as vectors; `other` may have them otherwise. */
@@ -128,10 +140,10 @@ static int are_beside(const ndp_view *v, const ndp_view *other, int64_t V)
            (other->stride[1] != 1 || window_is_whole(other, 1, V));
 }
 
-/* Rows of images: of the planes (channels, layers, rows) of what is made, or strips of the source that
- * are doubled, which take no tables. */
+/* Rows of images: of what is made (channels, layers, rows), or strips of rows of planes: of what is made,
+ * or of the source where they are doubled, which takes no tables. */
 typedef struct {
-    int64_t planes[3], strips[2];
+    int64_t all[3], strips[2];
     int doubled;
 } resample_rows;
 
@@ -163,18 +175,21 @@ static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const n
             how = TWICE;
         else if (!channels && grid->shape[4] % RESAMPLE_COLUMNS == 0 &&
                  window_is_whole(grid, 4, RESAMPLE_COLUMNS))
-            how = VECTORS;
+            how = are_planes(p, image) ? PLANES : VECTORS;
         function = 1 + (p->taps / 2) * WAYS + how;
     }
     l.function = k->function[function];
     rows->doubled = made == grid && how == DOUBLED;
-    l.extent = how == CHANNELS ? made->shape + 2 : rows->doubled ? rows->strips : rows->planes;
-    l.n_extents = rows->doubled ? 2 : 3;
-    l.items = how == CHANNELS  ? made->shape[1] / V
-              : how == ANY     ? made->shape[4]
-              : how == VECTORS ? made->shape[4] / RESAMPLE_COLUMNS
-              : rows->doubled  ? image->shape[4] / V
-                               : made->shape[4] / V;
+    const int strips = rows->doubled || (made == grid && how == PLANES);
+    const int64_t high = rows->doubled ? RESAMPLE_ROWS : RESAMPLE_LINES;
+    rows->strips[1] = ((rows->doubled ? image : grid)->shape[3] + high - 1) / high;
+    l.extent = how == CHANNELS ? made->shape + 2 : strips ? rows->strips : rows->all;
+    l.n_extents = strips ? 2 : 3;
+    l.items = how == CHANNELS                   ? made->shape[1] / V
+              : how == ANY                      ? made->shape[4]
+              : how == VECTORS || how == PLANES ? made->shape[4] / RESAMPLE_COLUMNS
+              : rows->doubled                   ? image->shape[4] / V
+                                                : made->shape[4] / V;
     return l;
 }
 
@@ -191,9 +206,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     int32_t status = params_of(&p, call, image, grid);
     if (status != NDP_OK)
         return status;
-    resample_rows rows = {
-        .planes = {made->shape[1], made->shape[2], made->shape[3]},
-        .strips = {made->shape[1], (image->shape[3] + RESAMPLE_ROWS - 1) / RESAMPLE_ROWS}};
+    resample_rows rows = {.all = {made->shape[1], made->shape[2], made->shape[3]},
+                          .strips = {made->shape[1]}};
     const window_launch l = launch_of(k, &p, image, grid, made, &rows);
     if (!rows.doubled)
         status = write_tables(k, s, &p);
