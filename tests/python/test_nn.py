@@ -340,6 +340,123 @@ def test_max_pool_gradients_of_planes(device, dtype):
             np.testing.assert_array_equal(host(nd.astype(got, nd.float64)), want.reshape(shape))
 
 
+FLOATS = {"float16": 2.0 ** -11, "bfloat16": 2.0 ** -8, "float32": 2.0 ** -23, "float64": 2.0 ** -52}
+
+
+def rounded(rng, shape, dtype, device):
+    """Random numbers of a dtype, and what they are in float64."""
+    x = nd.astype(from_numpy(rng.standard_normal(shape), device), dtype)
+    return x, host(nd.astype(x, nd.float64))
+
+
+@cases(*[(d, t) for d in DEVICES for t in FLOATS])
+def test_pools_of_planes(device, dtype):
+    """The usual windows over planes of every height, whose rows are whole vectors, against float64; with borders, and NaN in one window."""
+    rng = np.random.default_rng(14)
+    for height in (1, 2, 3, 4, 5, 6, 7, 9, 14, 17):
+        x, x64 = rounded(rng, (2, 3, height, 32), dtype, device)
+        x64[1, 2, height // 2, 9] = np.nan
+        x[1, 2, height // 2, 9] = np.nan
+        for k, s, p in ((2, 2, 0), (3, 1, 1), (3, 2, 1), (5, 1, 2)):
+            if height + 2 * p < k:
+                continue
+            for image, there in ((x, x64), (x[:, 1:], x64[:, 1:])):
+                for pool, pad, of in ((F.max_pool2d, -np.inf, np.max), (F.avg_pool2d, 0.0, np.mean)):
+                    wide = np.pad(there, ((0, 0), (0, 0), (p, p), (p, p)), constant_values=pad)
+                    want = of(np.lib.stride_tricks.sliding_window_view(wide, (k, k), (2, 3))[:, :, ::s, ::s], axis=(4, 5))
+                    got = host(nd.astype(pool(image, k, s, p), nd.float64))
+                    assert got.shape == want.shape, (got.shape, want.shape)
+                    bound = 0 if pool is F.max_pool2d else 8 * FLOATS[dtype]
+                    np.testing.assert_allclose(got, want, rtol=bound, atol=bound * 4, err_msg=f"{height} {k} {s} {pool.__name__}")
+
+
+@cases(*[(d, t) for d in DEVICES for t in FLOATS])
+def test_pool_gradients_of_pairs_of_rows(device, dtype):
+    """Windows in steps of two over planes of every height, whose rows are whole vectors; gradients are small integers, which sums keep."""
+    rng = np.random.default_rng(16)
+    for shape in ((2, 3, 8, 32), (2, 3, 7, 32), (1, 2, 3, 64), (2, 2, 2, 16), (2, 3, 17, 48)):
+        n, c, height, width = shape
+        values = rng.permutation(int(np.prod(shape))).reshape(shape) % 101
+        x = nd.astype(from_numpy(values.astype("float64"), device), dtype)
+        for k, s, p in ((2, 2, 0), (3, 2, 1)):
+            y, at = F.max_pool2d(x, k, s, p, return_indices=True)
+            g = rng.integers(-4, 5, y.shape)
+            grad = nd.astype(from_numpy(g.astype("float64"), device), dtype)
+            positions, most = host(at), np.zeros((n, c, height * width))
+            for i in np.ndindex(n, c):
+                np.add.at(most[i], positions[i].ravel(), g[i].ravel())
+            got = host(nd.astype(F.max_pool_grad(grad, at, shape, k, s, p), nd.float64))
+            np.testing.assert_array_equal(got, most.reshape(shape), err_msg=f"{shape} {k}")
+            mean = np.zeros((n, c, height + 2 * p + 2, width + 2 * p + 2))
+            for i, j in np.ndindex(*y.shape[2:]):
+                mean[:, :, s * i:s * i + k, s * j:s * j + k] += g[:, :, i, j, None, None] / k ** 2
+            got = host(nd.astype(F.avg_pool_grad(grad, shape, k, s, p), nd.float64))
+            np.testing.assert_allclose(got, mean[:, :, p:p + height, p:p + width], rtol=2 * FLOATS[dtype], atol=8 * FLOATS[dtype], err_msg=f"{shape} {k}")
+
+
+def doubled(x, shares, axis):
+    """Twice as long along an axis: element 2j has these shares of the elements around j, 2j + 1 their mirror image; those beyond the
+    borders are the outermost."""
+    n, reach = x.shape[axis], len(shares) // 2
+    at = np.arange(n)
+    if reach == 0:
+        return np.repeat(x, 2, axis)
+
+    def sums(first, by):
+        return sum(b * np.take(x, np.clip(at + first + t, 0, n - 1), axis) for t, b in enumerate(by))
+    return np.stack([sums(-reach, shares), sums(1 - reach, shares[::-1])], axis + 1).reshape(*x.shape[:axis], 2 * n, *x.shape[axis + 1:])
+
+
+@cases(*[(d, t) for d in DEVICES for t in FLOATS])
+def test_images_become_twice_as_large(device, dtype):
+    rng = np.random.default_rng(15)
+    cubic = [-0.03515625, 0.26171875, 0.87890625, -0.10546875]  # of Keys with a = -0.75, at distances 1.75, 0.75, 0.25, 1.25
+    for height, width in ((1, 8), (2, 16), (3, 8), (7, 24), (4, 8), (5, 6)):
+        x, x64 = rounded(rng, (2, 3, height, width), dtype, device)
+        for mode, shares in (("nearest", [1.0]), ("bilinear", [0.25, 0.75]), ("bicubic", cubic)):
+            for image, there in ((x, x64), (x[:, 1:], x64[:, 1:])):
+                want = doubled(doubled(there, shares, 2), shares, 3)
+                got = host(nd.astype(F.interpolate(image, scale_factor=2, mode=mode), nd.float64))
+                bound = 0 if mode == "nearest" else 16 * FLOATS[dtype]
+                np.testing.assert_allclose(got, want, rtol=bound, atol=bound * 4, err_msg=f"{mode} {height} {width}")
+
+
+def resampled(x, shares, n, axis):
+    """n elements of an axis from those around (i + 1/2)*extent/n - 1/2, whose shares are a function of their distance; nearest: None."""
+    extent = x.shape[axis]
+    i = np.arange(n)
+    if shares is None:
+        return np.take(x, np.floor(i * (extent / n)).astype(int), axis)
+    at = (i + 0.5) * (extent / n) - 0.5
+    at = np.maximum(at, 0.0) if shares(1.5) == 0 else at
+    want, width = 0.0, 1 if shares(1.5) == 0 else 2
+    for t in range(1 - width, width + 1):
+        e = np.floor(at).astype(int) + t
+        by = np.array([shares(abs(float(v))) for v in at - e])
+        want = want + by.reshape([-1 if d == axis else 1 for d in range(x.ndim)]) * np.take(x, np.clip(e, 0, extent - 1), axis)
+    return want
+
+
+def keys(d):
+    """Of Keys, with a = -0.75."""
+    a = -0.75
+    return (a + 2) * d ** 3 - (a + 3) * d ** 2 + 1 if d <= 1 else a * (d ** 3 - 5 * d ** 2 + 8 * d - 4) if d < 2 else 0.0
+
+
+@cases(*[(d, t) for d in DEVICES for t in FLOATS])
+def test_images_of_other_sizes(device, dtype):
+    """Planes of rows that are made four elements at a time, several rows of them, against float64."""
+    rng = np.random.default_rng(17)
+    for (height, width), size in (((5, 7), (9, 12)), ((8, 8), (3, 4)), ((1, 9), (6, 20)), ((13, 6), (14, 16)), ((6, 5), (5, 8))):
+        x, x64 = rounded(rng, (2, 3, height, width), dtype, device)
+        for mode, shares in (("nearest", None), ("bilinear", lambda d: max(0.0, 1 - d)), ("bicubic", keys)):
+            for image, there in ((x, x64), (x[:, 1:], x64[:, 1:])):
+                want = resampled(resampled(there, shares, size[0], 2), shares, size[1], 3)
+                got = host(nd.astype(F.interpolate(image, size=size, mode=mode), nd.float64))
+                bound = 0 if shares is None else 16 * FLOATS[dtype]
+                np.testing.assert_allclose(got, want, rtol=bound, atol=bound * 4, err_msg=f"{mode} {height} {width} {size}")
+
+
 @cases(*DEVICES)
 def test_empty_batch(device):
     x, w = nd.zeros((0, 3, 5, 5), device=device), nd.ones((4, 3, 3, 3), device=device)

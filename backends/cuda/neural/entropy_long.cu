@@ -133,9 +133,9 @@ template <class T, bool HELD> NEURAL_FN void gradients_of(const neural_entropy &
     {                                                                    \
         __VA_ARGS__(p);                                                  \
     }
-#define ENTROPY_OF(dtype, T)                                                        \
-    ENTROPY_KERNEL(cross_entropy_##dtype##_long, losses_of<T>)                      \
-    ENTROPY_KERNEL(cross_entropy_grad_##dtype##_held, gradients_of<T, true>)        \
+#define ENTROPY_OF(dtype, T)                                                 \
+    ENTROPY_KERNEL(cross_entropy_##dtype##_long, losses_of<T>)               \
+    ENTROPY_KERNEL(cross_entropy_grad_##dtype##_held, gradients_of<T, true>) \
     ENTROPY_KERNEL(cross_entropy_grad_##dtype##_long, gradients_of<T, false>)
 ENTROPY_OF(f16, __half)
 ENTROPY_OF(bf16, __nv_bfloat16)

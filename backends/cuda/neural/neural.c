@@ -52,11 +52,14 @@ static neural_entropy entropy_of(const ndp_call *call)
     return p;
 }
 
-/* So many threads that each has its vectors of a row under way at once, a power of two of them. */
-static uint32_t long_threads(int64_t vectors)
+/* Few threads a row have most rows under way; more only where there are not rows enough for all
+ * processors, and as many as a held row takes. */
+static uint32_t long_threads(const cuda_kernel *k, const neural_entropy *p, int64_t vectors,
+                             int held)
 {
     uint32_t threads = NEURAL_THREADS;
-    while (threads < NEURAL_LONG_THREADS && threads * NEURAL_ENTROPY_VECTORS < vectors)
+    while (threads < NEURAL_ENTROPY_THREADS && threads * NEURAL_ENTROPY_VECTORS < vectors &&
+           (held || p->rows * threads < (int64_t)k->dev->sm_count * NEURAL_ENTROPY_THREADS))
         threads *= 2;
     return threads;
 }
@@ -67,11 +70,9 @@ static int32_t run_long(const cuda_kernel *k, ndp_stream *s, int64_t size, neura
     const int64_t vectors = p->n * size / 16;
     const int held = k->op == NDP_OP_cross_entropy_grad &&
                      vectors <= NEURAL_ENTROPY_THREADS * NEURAL_ENTROPY_VECTORS;
-    uint32_t threads = long_threads(vectors);
-    if (held && threads * NEURAL_ENTROPY_VECTORS < vectors)
-        threads = NEURAL_ENTROPY_THREADS;
     return cuda_launch(k, k->function[held ? HELD : LONG], s,
-                       (uint32_t)(p->rows < NEURAL_GRID ? p->rows : NEURAL_GRID), threads, 0, p);
+                       (uint32_t)(p->rows < NEURAL_GRID ? p->rows : NEURAL_GRID),
+                       long_threads(k, p, vectors, held), 0, p);
 }
 
 static int32_t run_entropy(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)

@@ -4,11 +4,41 @@
 #include <string.h>
 #include "pool/frame.h"
 
-enum { ANY, CHANNELS, WARP, PLANE_220, PLANE_311, PLANE_321, PLANE_512, KERNELS };
-static const char *const suffixes[KERNELS] = {"any", "channels", "warp", "220",
-                                              "311", "321",      "512"};
-enum { ROWS_BACK, CHANNELS_BACK, BACK_220, BACK_311, BACK_321, BACK_KERNELS };
-static const char *const back_suffixes[BACK_KERNELS] = {"rows", "channels", "220", "311", "321"};
+enum {
+    ANY,
+    CHANNELS,
+    WARP,
+    PLANE_220,
+    PLANE_311,
+    PLANE_321,
+    PLANE_512,
+    PLANES, /* with positions there are no strips */
+    STRIP_220 = PLANES,
+    STRIP_311,
+    STRIP_321,
+    STRIP_512,
+    KERNELS
+};
+static const char *const suffixes[KERNELS] = {"any",       "channels",  "warp",     "220",
+                                              "311",       "321",       "512",      "strip_220",
+                                              "strip_311", "strip_321", "strip_512"};
+/* Rows of windows of a thread, by kernel. */
+static const int64_t strip_rows[KERNELS] = {[STRIP_220] = POOL_STRIP_220,
+                                            [STRIP_311] = POOL_STRIP_311,
+                                            [STRIP_321] = POOL_STRIP_321,
+                                            [STRIP_512] = POOL_STRIP_512};
+enum {
+    ROWS_BACK,
+    CHANNELS_BACK,
+    BACK_220,
+    BACK_311,
+    BACK_321,
+    BACK_STRIP_220,
+    BACK_STRIP_321,
+    BACK_KERNELS
+};
+static const char *const back_suffixes[BACK_KERNELS] = {"rows", "channels",  "220",      "311",
+                                                        "321",  "strip_220", "strip_321"};
 enum { LARGE_WINDOW = 64 }; /* elements from which on a warp takes a window */
 
 static void take_strides(int64_t out[5], const ndp_view *v)
@@ -74,6 +104,14 @@ static int64_t image_bytes(const ndp_view *v)
 
 /* ---- forward ---- */
 
+/* Whether a plane's windows reach as far along h as along w, of one layer, so that strips of rows serve. */
+static int is_square(const cuda_pooling *p)
+{
+    return p->grid_extent[0] == 1 && p->image_extent[0] == 1 && p->kernel[0] == 1 &&
+           p->before[0] == 0 && p->dilation[1] == 1 && p->kernel[1] == p->kernel[2] &&
+           p->stride[1] == p->stride[2] && p->before[1] == p->before[2];
+}
+
 static int is_plane(const cuda_pooling *p, const ndp_call *call, int kernel, int step, int before)
 {
     const int64_t V = 16 / ndp_dtype_size(call->in[0].dtype), n = p->grid_extent[2];
@@ -96,14 +134,12 @@ static int how_to_pool(const cuda_pooling *p, const ndp_call *call)
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
     const int beside = x->stride[1] == 1 && x->shape[1] % V == 0 && window_is_whole(x, 1, V) &&
                        (call->out[0].stride[1] != 1 || window_is_whole(&call->out[0], 1, V));
-    if (is_plane(p, call, 2, 2, 0))
-        return PLANE_220;
-    if (is_plane(p, call, 3, 1, 1))
-        return PLANE_311;
-    if (is_plane(p, call, 3, 2, 1))
-        return PLANE_321;
-    if (is_plane(p, call, 5, 1, 2))
-        return PLANE_512;
+    static const int32_t usual[4][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}, {5, 1, 2}};
+    const int strips =
+        is_square(p) && call->n_out == 1 && (call->op == NDP_OP_max_pool || p->divisor);
+    for (int i = 0; i < 4; i++)
+        if (is_plane(p, call, usual[i][0], usual[i][1], usual[i][2]))
+            return (strips ? STRIP_220 : PLANE_220) + i;
     return is_large(p) && x->stride[1] != 1 ? WARP : beside ? CHANNELS : ANY;
 }
 
@@ -122,9 +158,10 @@ static int32_t run_pool(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
     const int64_t *g = y->shape;
     const int64_t planes[3] = {g[1], g[2], g[3]}, windows[3] = {g[2], g[3], g[4]};
-    const int64_t *extent = how == WARP ? g + 1 : how == CHANNELS ? windows : planes;
+    const int64_t n = strip_rows[how], strips[2] = {g[1], n ? (g[3] + n - 1) / n : 0};
+    const int64_t *extent = how == WARP ? g + 1 : how == CHANNELS ? windows : n ? strips : planes;
     window_launch l = {
-        .function = k->function[how + (positions ? KERNELS : 0)],
+        .function = k->function[positions ? KERNELS + how : how],
         .walk = &p.walk,
         .moved = {&p.image, &p.grid, &p.positions},
         .by = {image_bytes(x), image_bytes(y), positions ? image_bytes(positions) : 0},
@@ -134,7 +171,9 @@ static int32_t run_pool(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
                  : how == WARP   ? 1
                                  : g[4] / V,
         .extent = extent,
-        .n_extents = how == WARP ? 4 : 3,
+        .n_extents = how == WARP ? 4
+                     : n         ? 2
+                                 : 3,
         .n_moved = 3,
         .warps = how == WARP};
     return window_run(k, s, &l, &p);
@@ -142,12 +181,26 @@ static int32_t run_pool(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
 
 /* ---- backward ---- */
 
+/* Whether windows in steps of 2 cover planes twice as wide, of whole vectors: pairs of rows serve. */
+static int are_pairs(const cuda_pooling *p, const ndp_view *x, const ndp_view *y,
+                     const ndp_view *positions)
+{
+    const int64_t V = 16 / ndp_dtype_size(x->dtype);
+    return is_square(p) && !p->adaptive && p->dilation[2] == 1 && p->stride[2] == 2 &&
+           ((p->kernel[2] == 2 && p->before[2] == 0) || (p->kernel[2] == 3 && p->before[2] == 1)) &&
+           x->shape[4] == 2 * y->shape[4] && y->shape[4] % V == 0 && window_is_whole(x, 4, V) &&
+           window_is_whole(y, 4, V) && x->shape[3] * x->shape[4] <= INT32_MAX &&
+           (positions ? window_is_whole(positions, 4, 2) : p->divisor != 0);
+}
+
 /* Which kernel gives gradients of planes back. */
 static int how_to_return(const cuda_pooling *p, const ndp_view *x, const ndp_view *y,
                          const ndp_view *positions)
 {
     static const int32_t usual[3][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}};
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
+    if (are_pairs(p, x, y, positions))
+        return p->kernel[2] == 2 ? BACK_STRIP_220 : BACK_STRIP_321;
     for (int i = 0; i < 3; i++) {
         const int64_t row = V > 2 * p->stride[2] ? V : 2 * p->stride[2];
         if (!p->adaptive && p->dilation[2] == 1 && p->kernel[2] == usual[i][0] &&
@@ -175,9 +228,11 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const int channels = y->stride[1] == 1 && y->shape[1] % V == 0 && window_is_whole(y, 1, V);
     p.vectors = channels ? window_is_whole(x, 1, V) : n % row == 0 && window_is_whole(x, 4, row);
     const int64_t planes[3] = {x->shape[1], x->shape[2], x->shape[3]};
+    const int64_t strips[2] = {x->shape[1], (x->shape[3] + 1) / 2};
     const int how = channels ? CHANNELS_BACK : how_to_return(&p, x, y, positions);
+    const int pairs = how >= BACK_STRIP_220;
     if (how > CHANNELS_BACK)
-        row = V > 2 * p.stride[2] ? V : 2 * p.stride[2];
+        row = pairs ? 2 * V : V > 2 * p.stride[2] ? V : 2 * p.stride[2];
     window_launch l = {
         .function = k->function[how],
         .walk = &p.walk,
@@ -185,8 +240,10 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
         .by = {image_bytes(x), image_bytes(y), positions ? image_bytes(positions) : 0},
         .images = x->shape[0],
         .items = channels ? x->shape[1] / V : (n + row - 1) / row,
-        .extent = channels ? x->shape + 2 : planes,
-        .n_extents = 3,
+        .extent = channels ? x->shape + 2
+                  : pairs  ? strips
+                           : planes,
+        .n_extents = pairs ? 2 : 3,
         .n_moved = 3};
     return window_run(k, s, &l, &p);
 }
@@ -219,7 +276,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     status = take_functions(k, dtype, "pool", op == NDP_OP_max_pool ? "pool_max" : "pool_mean",
                             suffixes, KERNELS, 0);
     if (status == NDP_OK && op == NDP_OP_max_pool)
-        status = take_functions(k, dtype, "pool", "pool_index", suffixes, KERNELS, KERNELS);
+        status = take_functions(k, dtype, "pool", "pool_index", suffixes, PLANES, KERNELS);
     return status;
 }
 

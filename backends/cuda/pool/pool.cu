@@ -55,6 +55,8 @@ WINDOW_FN void pool_save(const cuda_pooling &p, const pool_state<OP> (&s)[V], in
             ((int64_t *)p.positions)[position + k * apart] = s[k].at;
 }
 
+#include "pool/strip.cuh"
+
 /* ---- planes: windows of KERNEL elements along w, STEP apart, with BEFORE of padding ---- */
 /* The elements x of one row of V windows, from `window` on; row: the position of the row's first. */
 template <int OP, int V, int KERNEL, int STEP, int BEFORE>
@@ -319,6 +321,20 @@ template <int OP> WINDOW_FN void pool_warp(const cuda_pooling &p)
     POOL_KERNEL(pool_##name##_512, pool_plane<OP, 5, 1, 2>)   \
     POOL_KERNEL(pool_##name##_311, pool_plane<OP, 3, 1, 1>)   \
     POOL_KERNEL(pool_##name##_321, pool_plane<OP, 3, 2, 1>)
+/* Four blocks of a processor have enough bytes under way. */
+#define STRIP_KERNEL(name, ...)                                     \
+    extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, 4) \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_pooling p)   \
+    {                                                               \
+        __VA_ARGS__(p);                                             \
+    }
+#define STRIP(name, OP)                                                            \
+    STRIP_KERNEL(pool_##name##_strip_220, pool_strip<OP, 2, 2, 0, POOL_STRIP_220>) \
+    STRIP_KERNEL(pool_##name##_strip_311, pool_strip<OP, 3, 1, 1, POOL_STRIP_311>) \
+    STRIP_KERNEL(pool_##name##_strip_321, pool_strip<OP, 3, 2, 1, POOL_STRIP_321>) \
+    STRIP_KERNEL(pool_##name##_strip_512, pool_strip<OP, 5, 1, 2, POOL_STRIP_512>)
+STRIP(max, POOL_MAX)
+STRIP(mean, POOL_MEAN)
 POOL(max, POOL_MAX)
 POOL(index, POOL_INDEX)
 POOL(mean, POOL_MEAN)

@@ -15,9 +15,10 @@ enum {
 };
 static const char *const back_names[BACK_KERNELS] = {
     "tables", "back_any", "back_channels", "back_nearest_twice", "back_linear_twice", "back_box"};
-enum { ANY, VECTORS, CHANNELS, TWICE, WAYS, METHODS = 3 };
+enum { ANY, VECTORS, CHANNELS, TWICE, PLANES, DOUBLED, WAYS, METHODS = 3 };
 static const char *const methods[METHODS] = {"nearest", "linear", "cubic"};
-static const char *const ways[WAYS] = {"", "_vectors", "_channels", "_twice"};
+static const char *const ways[WAYS] = {"",       "_vectors", "_channels",
+                                       "_twice", "_planes",  "_doubled"};
 
 static int method_of(const ndp_resample *r)
 {
@@ -106,11 +107,30 @@ static int32_t write_tables(const cuda_kernel *k, ndp_stream *s, cuda_resampling
                           WINDOW_THREADS, 0, p);
 }
 
-/* Whether the result is twice as wide, by half a step a place. */
-static int is_twice(const cuda_resampling *p)
+/* Whether the result is twice as long along axis d, by half a step a place. */
+static int is_twice(const cuda_resampling *p, int d)
 {
-    return p->grid_extent[2] == 2 * p->image_extent[2] && !p->align_corners &&
-           (p->ratio[2] == 0 || p->ratio[2] == 0.5);
+    return p->grid_extent[d] == 2 * p->image_extent[d] && !p->align_corners &&
+           (p->ratio[d] == 0 || p->ratio[d] == 0.5);
+}
+
+static int is_plane(const cuda_resampling *p)
+{
+    return p->grid_extent[0] == 1 && p->image_extent[0] == 1;
+}
+
+/* Whether planes have dense rows, whose bytes kernels count in 32 bits. */
+static int are_planes(const cuda_resampling *p, const ndp_view *image)
+{
+    return is_plane(p) && image->stride[4] == 1 && image->shape[4] <= INT32_MAX / 8;
+}
+
+/* Whether planes of whole vectors become twice as wide and high. */
+static int is_doubled(const cuda_resampling *p, const ndp_view *image)
+{
+    const int64_t V = 16 / ndp_dtype_size(image->dtype);
+    return is_plane(p) && is_twice(p, 1) && is_twice(p, 2) && image->shape[4] % V == 0 &&
+           window_is_whole(image, 4, V);
 }
 
 /* Channels side by side, to be taken as vectors; `other` may have them otherwise. */
@@ -120,18 +140,24 @@ static int are_beside(const ndp_view *v, const ndp_view *other, int64_t V)
            (other->stride[1] != 1 || window_is_whole(other, 1, V));
 }
 
+/* Rows of images: of what is made (channels, layers, rows), or strips of rows of planes: of what is made,
+ * or of the source where they are doubled, which takes no tables. */
+typedef struct {
+    int64_t all[3], strips[2];
+    int doubled;
+} resample_rows;
+
 static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const ndp_view *image,
-                               const ndp_view *grid, const ndp_view *made, const int64_t planes[3])
+                               const ndp_view *grid, const ndp_view *made, resample_rows *rows)
 {
     const int64_t size = ndp_dtype_size(image->dtype), V = 16 / size;
     const ndp_view *from = made == grid ? image : grid;
     const int channels = are_beside(from, made, V);
-    const int twice = is_twice(p) && grid->shape[4] % V == 0 && window_is_whole(grid, 4, V);
+    const int twice = is_twice(p, 2) && grid->shape[4] % V == 0 && window_is_whole(grid, 4, V);
     window_launch l = {.walk = &p->walk,
                        .moved = {&p->image, &p->grid},
                        .by = {image->stride[0] * size, grid->stride[0] * size},
                        .images = image->shape[0],
-                       .n_extents = 3,
                        .n_moved = 2};
     int how = channels ? CHANNELS : ANY, function;
     if (made == image) {
@@ -143,19 +169,27 @@ static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const n
                    : p->taps == 1               ? BACK_NEAREST_TWICE
                                                 : BACK_LINEAR_TWICE;
     } else {
-        if (twice && window_is_whole(image, 4, V / 2))
+        if (twice && is_doubled(p, image))
+            how = DOUBLED;
+        else if (twice && window_is_whole(image, 4, V / 2))
             how = TWICE;
         else if (!channels && grid->shape[4] % RESAMPLE_COLUMNS == 0 &&
                  window_is_whole(grid, 4, RESAMPLE_COLUMNS))
-            how = VECTORS;
+            how = are_planes(p, image) ? PLANES : VECTORS;
         function = 1 + (p->taps / 2) * WAYS + how;
     }
     l.function = k->function[function];
-    l.extent = how == CHANNELS ? made->shape + 2 : planes;
-    l.items = how == CHANNELS  ? made->shape[1] / V
-              : how == ANY     ? made->shape[4]
-              : how == VECTORS ? made->shape[4] / RESAMPLE_COLUMNS
-                               : made->shape[4] / V;
+    rows->doubled = made == grid && how == DOUBLED;
+    const int strips = rows->doubled || (made == grid && how == PLANES);
+    const int64_t high = rows->doubled ? RESAMPLE_ROWS : RESAMPLE_LINES;
+    rows->strips[1] = ((rows->doubled ? image : grid)->shape[3] + high - 1) / high;
+    l.extent = how == CHANNELS ? made->shape + 2 : strips ? rows->strips : rows->all;
+    l.n_extents = strips ? 2 : 3;
+    l.items = how == CHANNELS                   ? made->shape[1] / V
+              : how == ANY                      ? made->shape[4]
+              : how == VECTORS || how == PLANES ? made->shape[4] / RESAMPLE_COLUMNS
+              : rows->doubled                   ? image->shape[4] / V
+                                                : made->shape[4] / V;
     return l;
 }
 
@@ -170,13 +204,14 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const ndp_view *image = p.backward ? made : &call->in[0];
     const ndp_view *grid = p.backward ? &call->in[0] : made;
     int32_t status = params_of(&p, call, image, grid);
-    if (status == NDP_OK)
-        status = write_tables(k, s, &p);
     if (status != NDP_OK)
         return status;
-    const int64_t planes[3] = {made->shape[1], made->shape[2], made->shape[3]};
-    const window_launch l = launch_of(k, &p, image, grid, made, planes);
-    return window_run(k, s, &l, &p);
+    resample_rows rows = {.all = {made->shape[1], made->shape[2], made->shape[3]},
+                          .strips = {made->shape[1]}};
+    const window_launch l = launch_of(k, &p, image, grid, made, &rows);
+    if (!rows.doubled)
+        status = write_tables(k, s, &p);
+    return status == NDP_OK ? window_run(k, s, &l, &p) : status;
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)

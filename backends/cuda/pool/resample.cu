@@ -151,23 +151,55 @@ template <int TAPS, int V, bool CHANNELS> WINDOW_FN void resample_any(const cuda
     });
 }
 
-/* What taps of METHOD give where images become twice as wide: element 2j of the result, then 2j + 1,
- * from elements j - REACH on. */
-template <int TAPS> WINDOW_FN void twice_shares(C (&even)[4], C (&odd)[4])
+/* COLUMNS elements along w of LINES rows below one another, of one layer: what the columns are made of is
+ * read once for all rows. Rows of the walk are (n, c, strips of LINES rows). */
+template <int TAPS> WINDOW_FN void resample_planes(const cuda_resampling &p)
 {
-    double share[4] = {1, 1, 0, 0};
-    if (TAPS == 4)
-        nd_window_cubic(0.75, share);
-    if (TAPS == 2) {
-        share[0] = 0.25;
-        share[1] = 0.75;
-    }
+    constexpr int COLUMNS = RESAMPLE_COLUMNS, LINES = RESAMPLE_LINES;
+    window_each(p.walk, [&](uint32_t row, uint32_t item) {
+        int32_t at[3];
+        window_split<2>(p.walk, row, at);
+        const int32_t first = (int32_t)item * COLUMNS, h0 = at[2] * LINES;
+        const T *plane = (const T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1];
+        T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1] + first;
+        uint32_t column[TAPS][COLUMNS]; /* in bytes */
+        C part[TAPS][COLUMNS];
 #pragma unroll
-    for (int t = 0; t < TAPS; t++) { /* the other is its mirror image */
-        even[t] = (C)share[t];
-        odd[t] = (C)share[TAPS - 1 - t];
-    }
+        for (int t = 0; t < TAPS; t++)
+#pragma unroll
+            for (int k = 0; k < COLUMNS; k++) {
+                column[t][k] = (uint32_t)sizeof(T) * (uint32_t)element_in(p, 2, t, first + k);
+                part[t][k] = share_in(p, 2, t, first + k);
+            }
+#pragma unroll
+        for (int l = 0; l < LINES; l++) {
+            const int32_t h = h0 + l;
+            if (h >= p.grid_extent[1])
+                return;
+            C sum[COLUMNS] = {};
+#pragma unroll
+            for (int j = 0; j < TAPS; j++) {
+                const C share = share_in(p, 1, j, h);
+                const char *line =
+                    (const char *)(plane + element_in(p, 1, j, h) * p.image_stride[3]);
+#pragma unroll
+                for (int k = 0; k < COLUMNS; k++) {
+                    C x = neural_widen(*(const T *)(line + column[0][k]));
+                    if (TAPS > 1)
+                        x *= part[0][k];
+#pragma unroll
+                    for (int t = 1; t < TAPS; t++)
+                        x = neural_fma(part[t][k], neural_widen(*(const T *)(line + column[t][k])),
+                                       x);
+                    sum[k] = TAPS == 1 ? x : share != 0 ? neural_fma(share, x, sum[k]) : sum[k];
+                }
+            }
+            neural_store<T, COLUMNS>(to + h * p.grid_stride[3], 0, sum);
+        }
+    });
 }
+
+#include "pool/twice.cuh"
 
 template <int TAPS> WINDOW_FN void resample_twice(const cuda_resampling &p)
 {
@@ -366,7 +398,9 @@ template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
     RESAMPLE_KERNEL(resample_##name, resample_any<TAPS, 1, false>)                          \
     RESAMPLE_KERNEL(resample_##name##_vectors, resample_any<TAPS, RESAMPLE_COLUMNS, false>) \
     RESAMPLE_KERNEL(resample_##name##_channels, resample_any<TAPS, VECTOR, true>)           \
-    RESAMPLE_KERNEL(resample_##name##_twice, resample_twice<TAPS>)
+    RESAMPLE_KERNEL(resample_##name##_twice, resample_twice<TAPS>)                          \
+    RESAMPLE_KERNEL(resample_##name##_planes, resample_planes<TAPS>)                        \
+    RESAMPLE_KERNEL(resample_##name##_doubled, resample_doubled<TAPS, RESAMPLE_ROWS>)
 RESAMPLE(nearest, 1)
 RESAMPLE(linear, 2)
 RESAMPLE(cubic, 4)
