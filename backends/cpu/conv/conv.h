@@ -242,6 +242,10 @@ void cv_pairs_conv_plan(cv_plan *p);
 void cv_pairs_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
 void cv_pairs_conv(cv_run *r);
 
+/* ---- pairs_pack.c ---- */
+/* All weights of a call into its tiles, by all threads; which exponents they have. */
+cv_pairs_range cv_pairs_pack_weights(const cv_run *r);
+
 /* ---- pairs_weight.c ---- */
 uint64_t cv_pairs_weight_scratch(const ndp_call *call);
 int32_t cv_pairs_weight(const ndp_call *call);
@@ -276,14 +280,17 @@ void cv_beside_rows(cv_run *r);
 /* ---- plane.c ---- */
 int cv_is_plane(const cv_plan *p);
 void cv_plane_plan(cv_plan *p);
-/* Bytes of scratch of a tile's sums and of its packed source. */
+/* Bytes of scratch of a tile's sums. */
 int64_t cv_plane_sums(const cv_plan *p);
-int64_t cv_plane_packed(const cv_plan *p);
 void cv_planes(cv_run *r);
-/* For gradients for the weight: all rows are one tile. Elements from one packed row to the next; where each
- * tap meets the first position; a group's channels of an image, packed amid zeros. */
-void cv_plane_whole(cv_plan *p);
+
+/* ---- plane_pack.c ---- */
+/* Bytes of scratch of a tile's packed source; elements from one of its rows to the next. */
+int64_t cv_plane_packed(const cv_plan *p);
 int64_t cv_plane_pitch(const cv_plan *p);
+/* For gradients for the weight: all rows are one tile. Where each tap meets the first position; a group's channels of an
+ * image, packed amid zeros. */
+void cv_plane_whole(cv_plan *p);
 void cv_plane_offsets(const cv_plan *p, int64_t *offset);
 void cv_plane_pack(const cv_plan *p, int64_t image, int64_t group, char *packed);
 

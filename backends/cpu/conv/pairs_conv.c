@@ -3,7 +3,6 @@
  * the result's channels. Weights are packed into tiles once; images' groups are copied as pixels, whose rows of taps
  * tiles read as they lie. Where no stride parts them, all positions are one line, the few columns of padding between
  * rows of positions included, whose sums are left out in the end. */
-#include <string.h>
 #include "conv/conv.h"
 
 enum {
@@ -108,96 +107,11 @@ void cv_pairs_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line)
     *line = p->out.channel == 1 ? 0 : p->pitch * line_pitch(p);
 }
 
-/* ---- weights ---- */
-
 typedef struct {
     const cv_run *r;
-    _Atomic cv_pairs_range weights, pixels;
+    cv_pairs_range weights;
+    _Atomic cv_pairs_range pixels;
 } all;
-
-/* Elements from a channel's weights to those of the up to 32 numbers of a step; returns how many these are. */
-static int offsets_of(const cv_plan *p, const nd_window_axis axis[3], const cv_pairs_runs *r,
-                      int64_t row, int64_t run, int64_t first, int64_t offset[CV_PAIRS_DEPTH])
-{
-    const int64_t tap = axis[1].tap + row * axis[1].tap_step, left = r->length - first;
-    const int live = left < CV_PAIRS_DEPTH ? (int)left : CV_PAIRS_DEPTH;
-    for (int k = 0; k < live; k++) {
-        const int64_t e = first + k, along = cv_pairs_tap(r, &axis[2], p->ci, run, e);
-        offset[k] = e % p->ci * p->w_in + tap * p->w_space[1] +
-                    (axis[2].tap + along * axis[2].tap_step) * p->w_space[2];
-    }
-    return live;
-}
-
-/* Up to 16 channels of the result from `from` on, as a tile, number by number. */
-static void pack_numbers(const cv_plan *p, const uint16_t *from, int64_t n, const int64_t *offset,
-                         int live, uint16_t *to)
-{
-    if (live < CV_PAIRS_DEPTH || n < CV_PAIRS_TILE)
-        memset(to, 0, CV_PAIRS_BYTES);
-    for (int64_t o = 0; o < n; o++, from += p->w_out, to += 2)
-        for (int k = 0; k < live; k++)
-            to[k / 2 * CV_PAIRS_DEPTH + k % 2] = from[offset[k]];
-}
-
-/* The same, by squares of words or whole rows where numbers or channels lie side by side. */
-static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n, const int64_t *offset,
-                      int live, uint16_t *to)
-{
-    static const char zeros[64];
-    const int side_by_side = p->w_in == 1 && p->w_out % 2 == 0 && live == CV_PAIRS_DEPTH &&
-                             offset[CV_PAIRS_DEPTH - 1] - offset[0] == CV_PAIRS_DEPTH - 1;
-    if (n == CV_PAIRS_TILE && side_by_side && (uintptr_t)(from + offset[0]) % 4 == 0) {
-        const cv_turn turn = {.beside = (void *)(uintptr_t)(from + offset[0]),
-                              .rows = to,
-                              .n = CV_PAIRS_TILE,
-                              .channels = CV_PAIRS_TILE,
-                              .step = p->w_out / 2,
-                              .plane = CV_PAIRS_TILE};
-        p->isa->apart[NDP_F32](&turn);
-    } else if (n == CV_PAIRS_TILE && p->w_out == 1) {
-        const char *row[CV_PAIRS_DEPTH];
-        for (int k = 0; k < CV_PAIRS_DEPTH; k++)
-            row[k] = k < live ? (const char *)(from + offset[k]) : zeros;
-        p->isa->pairs_join(row, 1, (char *)to, NULL);
-    } else
-        pack_numbers(p, from, n, offset, live, to);
-}
-
-/* Those of a phase's steps, for 16 channels from o on; returns their exponents. */
-static cv_pairs_range pack_tiles(const cv_plan *p, const nd_window_axis axis[3], int64_t group,
-                                 int64_t o, uint16_t *to)
-{
-    const cv_pairs_runs r = cv_pairs_runs_of(p->ci, &axis[2]);
-    const int64_t n = p->co - o < CV_PAIRS_TILE ? p->co - o : CV_PAIRS_TILE;
-    const int64_t first = group * (p->backward ? p->ci * p->w_in : p->co * p->w_out) + o * p->w_out;
-    const uint16_t *from = (const uint16_t *)(const void *)p->weight + first, *begin = to;
-    for (int64_t i = 0; i < axis[1].taps; i++)
-        for (int64_t k = 0; k < r.runs * r.blocks; k++, to += CV_PAIRS_BYTES / 2) {
-            int64_t offset[CV_PAIRS_DEPTH];
-            const int live =
-                offsets_of(p, axis, &r, i, k / r.blocks, k % r.blocks * CV_PAIRS_DEPTH, offset);
-            pack_tile(p, from, n, offset, live, to);
-        }
-    return p->isa->pairs_range(begin, to - begin);
-}
-
-/* Tasks count phases, groups and tiles of the result's channels. */
-static void pack_weights(void *ctx, int64_t begin, int64_t end)
-{
-    all *a = ctx;
-    const cv_plan *p = a->r->p;
-    const cv_pairs_plan *s = &p->pairs;
-    for (int64_t t = begin; t < end; t++) {
-        nd_window_axis axis[3];
-        if (cv_phase(p, t / s->blocks_o / p->groups, axis) < 0)
-            continue;
-        char *to = a->r->packed + s->weights_at + t * s->most_steps * CV_PAIRS_BYTES;
-        atomic_fetch_or(&a->weights,
-                        pack_tiles(p, axis, t / s->blocks_o % p->groups,
-                                   t % s->blocks_o * CV_PAIRS_TILE, (uint16_t *)(void *)to));
-    }
-}
 
 /* ---- tiles ---- */
 
@@ -388,9 +302,8 @@ void cv_pairs_conv(cv_run *r)
     const cv_pairs_plan *s = &p->pairs;
     const int64_t phases = cv_product(p->phases), units = p->images * p->groups;
     const int64_t work = s->tile_p * PAIR * p->pitch * (s->most_steps + 1);
-    all a = {.r = r};
+    all a = {.r = r, .weights = cv_pairs_pack_weights(r)};
     make_steps(r);
-    cpu_parallel(phases * p->groups * s->blocks_o, 1 + 16 / (s->most_steps + 1), pack_weights, &a);
     for (int64_t first = 0; first < units; first += s->units) {
         turn t = {&a, first, units - first < s->units ? units - first : s->units, 0};
         a.pixels = 0;

@@ -17,9 +17,9 @@ int cuda_cudnn_key(cudnn_key *key, const ndp_call *call, const ndp_view *image,
                    const ndp_view *weight, const ndp_view *grid);
 /* Whether cuDNN is there and has a deterministic engine, and the bytes of work area it wants.
  * Any thread; asks heuristics with the first call of a key. */
-int cuda_cudnn_has(ndp_dev *, const cudnn_key *, uint64_t *nbytes);
-int32_t cuda_cudnn_run(ndp_dev *, ndp_stream *, const cudnn_key *, CUdeviceptr image,
+int cuda_cudnn_has(ndp_dev *dev, const cudnn_key *key, uint64_t *nbytes);
+int32_t cuda_cudnn_run(ndp_dev *dev, ndp_stream *s, const cudnn_key *key, CUdeviceptr image,
                        CUdeviceptr weight, CUdeviceptr grid, CUdeviceptr work, uint64_t nbytes);
-void cuda_cudnn_close(ndp_dev *);
+void cuda_cudnn_close(ndp_dev *dev);
 
 #endif

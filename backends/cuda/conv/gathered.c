@@ -112,8 +112,7 @@ uint64_t cuda_conv_gathered_scratch(const conv_plan *q)
     return (uint64_t)(q->k * conv_round_up(rows_of(q), tile_rows(q))) * 4;
 }
 
-/* How results are written: by vectors of pixels or of channels, where memory has them whole. */
-static int32_t whole_of(const ndp_view *to)
+int32_t cuda_conv_whole_of(const ndp_view *to)
 {
     const int64_t plane = conv_plane(to);
     if (window_is_whole(to, 4, 4) && conv_is_merged(to, 2, 1) && plane % 4 == 0)
@@ -147,7 +146,7 @@ int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_p
     p->tiles_m = cuda_divisor_of((uint32_t)rows);
     p->rows = (int32_t)(rows * M);
     p->by_taps = q->kind == CONV_WEIGHT;
-    p->whole = whole_of(q->made);
+    p->whole = cuda_conv_whole_of(q->made);
     if (q->kind != CONV_WEIGHT) {
         const int64_t items = rows * M * (p->flip ? q->co : q->ci);
         status =

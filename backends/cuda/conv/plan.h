@@ -87,7 +87,7 @@ static inline int conv_is_merged(const ndp_view *v, int first, int64_t step)
 }
 
 /* The gradient for the image as a convolution of the grid with the taps turned around. */
-void cuda_conv_turn_around(cuda_convolving *);
+void cuda_conv_turn_around(cuda_convolving *p);
 
 /* ---- grouped.c: groups of some channels, in f32 and f64; in 16 bits where tensor cores cannot take them ---- */
 
@@ -99,26 +99,29 @@ static inline int cuda_conv_is_narrow(const conv_plan *q)
 }
 
 /* Whether kernels of ours for groups compute the call; sets how many parts the weight's gradient has. */
-int cuda_conv_is_grouped(conv_plan *, const ndp_call *, const ndp_dev *);
-int32_t cuda_conv_grouped_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
-                              cuda_convolving *);
+int cuda_conv_is_grouped(conv_plan *q, const ndp_call *call, const ndp_dev *dev);
+int32_t cuda_conv_grouped_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                              cuda_convolving *p);
 
 /* ---- diagonal.c: groups of some channels of 16 bits by tensor cores ---- */
 
-int cuda_conv_is_diagonal(conv_plan *, const ndp_call *, const ndp_dev *);
-int32_t cuda_conv_diagonal_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
-                               cuda_convolving *);
+int cuda_conv_is_diagonal(conv_plan *q, const ndp_call *call, const ndp_dev *dev);
+int32_t cuda_conv_diagonal_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                               cuda_convolving *p);
 
 /* ---- gathered.c: products of f32 that gather the image's elements as they go ---- */
 
 /* Whether they compute the call; sets the parts of the weight's gradient. */
-int cuda_conv_is_gathered(conv_plan *, const ndp_call *, const ndp_dev *);
+int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev);
 /* Finds the kernels. Inside cuda_enter(). */
-int32_t cuda_conv_gathered_make(cuda_kernel *);
+int32_t cuda_conv_gathered_make(cuda_kernel *k);
 /* Bytes for the weights in the order that they are read in. */
-uint64_t cuda_conv_gathered_scratch(const conv_plan *);
-int32_t cuda_conv_gathered_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
-                               cuda_convolving *);
+uint64_t cuda_conv_gathered_scratch(const conv_plan *q);
+int32_t cuda_conv_gathered_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                               cuda_convolving *p);
+
+/* How results are written, or grids read: by vectors of pixels or of channels, where memory has them whole. */
+int32_t cuda_conv_whole_of(const ndp_view *to);
 
 /* ---- terms_wide.c: the weight's gradient of f32 by products of warpgroups ---- */
 
@@ -132,21 +135,23 @@ int32_t cuda_conv_wide_run(const cuda_kernel *k, ndp_stream *s, const conv_plan 
 /* ---- short.c: the weight's gradient of windows of few elements, in f32 ---- */
 
 /* Whether a kernel of ours for them computes the call; sets the parts of its sums. */
-int cuda_conv_is_short(conv_plan *, const ndp_call *, const ndp_dev *);
-int32_t cuda_conv_short_run(const cuda_kernel *, ndp_stream *, const conv_plan *,
-                            cuda_convolving *);
+int cuda_conv_is_short(conv_plan *q, const ndp_call *call, const ndp_dev *dev);
+int32_t cuda_conv_short_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                            cuda_convolving *p);
 
 /* ---- few.c: groups of few channels ---- */
 
 /* Whether a kernel of ours for single channels computes the call, which no library is asked for then. */
-int cuda_conv_is_single(const conv_plan *, const ndp_conv *);
+int cuda_conv_is_single(const conv_plan *q, const ndp_conv *c);
 /* Finds the kernels. Inside cuda_enter(). */
-int32_t cuda_conv_few_make(cuda_kernel *, int32_t op, int32_t dtype);
-int32_t cuda_conv_few_run(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *,
-                          const ndp_conv *);
+int32_t cuda_conv_few_make(cuda_kernel *k, int32_t op, int32_t dtype);
+int32_t cuda_conv_few_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                          cuda_convolving *p, const ndp_conv *c);
 /* The grid from sums at p->partial that have a line for each channel of all images, and bias and epilogue. */
-int32_t cuda_conv_spread(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
+int32_t cuda_conv_spread(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                         cuda_convolving *p);
 /* Bias and epilogue of what is in the result. */
-int32_t cuda_conv_finish(const cuda_kernel *, ndp_stream *, const conv_plan *, cuda_convolving *);
+int32_t cuda_conv_finish(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                         cuda_convolving *p);
 
 #endif

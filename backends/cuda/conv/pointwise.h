@@ -13,10 +13,10 @@ typedef struct {
 } conv_pointwise;
 
 /* Whether the library computes the convolution of this kind (CONV_*), and how. */
-int cuda_conv_pointwise(conv_pointwise *, ndp_dev *, const ndp_call *, int kind,
+int cuda_conv_pointwise(conv_pointwise *p, ndp_dev *dev, const ndp_call *call, int kind,
                         const ndp_view *image, const ndp_view *weight, const ndp_view *grid);
 /* Where there are sums, they are left at the beginning of the scratch memory. */
-int32_t cuda_conv_pointwise_run(ndp_dev *, ndp_stream *, const conv_pointwise *,
+int32_t cuda_conv_pointwise_run(ndp_dev *dev, ndp_stream *s, const conv_pointwise *p,
                                 CUdeviceptr scratch);
 
 #endif

@@ -31,6 +31,7 @@ int32_t cuda_conv_wide_run(const cuda_kernel *k, ndp_stream *s, const conv_plan 
     p->by_tiles[1] = cuda_divisor_of((uint32_t)conv_plane(q->grid));
     p->tiles_m = cuda_divisor_of((uint32_t)(p->m / CONV_WIDE_ROWS));
     p->by_taps = 1;
+    p->whole = cuda_conv_whole_of(q->grid) == CONV_WHOLE_PIXELS;
     return cuda_launch(k, k->function[CONV_WIDE_TERMS_PLANES + beside], s, (uint32_t)q->blocks,
                        CONV_WIDE_THREADS, CONV_WIDE_BYTES, p);
 }

@@ -17,9 +17,11 @@
 
 enum {
     TERMS_SLAB = CONV_WIDE_COLUMNS * WGMMA_ROW, /* bytes: of the high parts, the low ones follow */
+    TERMS_PIECES = CONV_WIDE_COLUMNS / 8,       /* of a warp's sums */
     TERMS_GROUPS = 2,                           /* that multiply */
     TERMS_WARPS = 2 * WGMMA_THREADS / 32,       /* that read, or multiply */
-    TERMS_LINE = CONV_WIDE_ROWS / 8             /* elements of a line of a thread that reads */
+    TERMS_LINE = CONV_WIDE_ROWS / 8,            /* elements of a line of a thread that reads */
+    TERMS_ACROSS = CONV_WIDE_ROWS + 8 /* from a term's rows of the grid to the next one's */
 };
 
 /* A block's share of the line of steps, tile by tile. */
@@ -96,21 +98,21 @@ struct terms_memory {
 
 /* ---- warpgroups that read ---- */
 
-/* A thread reads TERMS_LINE elements of one term, in every eighth row, of grid and image. Pixels side by side: a warp's
- * threads have terms side by side, and each warp a row of eight. Channels side by side: eight threads have eight rows of a
- * term. Either way a warp writes to all banks at once. Elements of the image are underway for two steps. */
+/* A thread reads TERMS_LINE elements of one term, in every eighth row, of the image. Pixels side by side: a warp's threads
+ * have terms side by side, and each warp a row of eight. Channels side by side: eight threads have eight rows of a term.
+ * Of the grid it copies as many, by vectors where memory has whole ones: eight threads have the terms of a row, or rows of
+ * a term. Either way a warp writes to all banks at once. Elements of the image are underway for two steps. */
 template <bool BESIDE> struct terms_loader {
     typedef float line[TERMS_LINE];
     const cuda_convolving &p;
     const terms_memory &memory;
-    int32_t term, row, tap;
-    const float *grid, *image; /* of the tile, at the thread's first row */
+    int32_t thread, term, row, tap;
+    const float *grid, *image; /* of the tile; of the image, at the thread's first row */
 
     WINDOW_MEMBER terms_loader(const cuda_convolving &params, const terms_memory &of)
-        : p(params), memory(of)
+        : p(params), memory(of), thread((int32_t)threadIdx.x % (32 * TERMS_WARPS))
     {
-        const int32_t lane = (int32_t)threadIdx.x % 32,
-                      warp = (int32_t)threadIdx.x / 32 % TERMS_WARPS;
+        const int32_t lane = thread % 32, warp = thread / 32;
         term = BESIDE ? warp * 4 + lane / 8 : lane;
         row = BESIDE ? lane % 8 : warp;
     }
@@ -118,7 +120,7 @@ template <bool BESIDE> struct terms_loader {
     {
         const int32_t n = terms_column_of(p, tile);
         tap = (int32_t)cuda_quotient((uint32_t)n, p.by_ci);
-        grid = (const float *)p.grid + (terms_row_of(p, tile) + row) * p.grid_stride[1];
+        grid = (const float *)p.grid + terms_row_of(p, tile) * p.grid_stride[1];
         image = (const float *)p.image + (n - tap * p.ci + row) * p.image_stride[1];
     }
     WINDOW_MEMBER void read(line &x, int32_t step) const
@@ -147,15 +149,34 @@ template <bool BESIDE> struct terms_loader {
     }
     WINDOW_MEMBER void copy_grid(int32_t step, int32_t stage) const
     {
-        const int32_t t = step * CONV_WIDE_TERMS + term;
-        const int64_t apart = BESIDE ? 8 : 8 * p.grid_stride[1];
+        const mma_address to = memory.at + (mma_address)(stage + 2 * TERMS_SLAB);
+        const int32_t t = step * CONV_WIDE_TERMS, eighth = thread / 8, four = thread % 8 * 4;
+        if (BESIDE)
+            copy_vectors(t + eighth, four, 32, to + (eighth * TERMS_ACROSS + four) * 4, 32 * 4);
+        else if (p.whole)
+            copy_vectors(t + four, eighth * p.grid_stride[1], 32 * p.grid_stride[1],
+                         to + (eighth * CONV_WIDE_PITCH + four) * 4, 32 * CONV_WIDE_PITCH * 4);
+        else
+            copy_words(t + term, to + (row * CONV_WIDE_PITCH + term) * 4);
+    }
+    /* Of term t, from its element number `from` on and each time `apart` further. */
+    WINDOW_MEMBER void copy_vectors(int32_t t, int64_t from, int64_t apart, mma_address to,
+                                    int32_t nbytes) const
+    {
         const bool there = t < p.k;
-        const float *from = grid + gather_grid(p, gather_pixel_of(p, there ? t : 0));
-        const mma_address to =
-            memory.at + (mma_address)(stage + 2 * TERMS_SLAB + (row * CONV_WIDE_PITCH + term) * 4);
+        const float *at = grid + from + gather_grid(p, gather_pixel_of(p, there ? t : 0));
 #pragma unroll
-        for (int j = 0; j < TERMS_LINE; j++, from += apart)
-            mma_fetch_word(to + j * 8 * CONV_WIDE_PITCH * 4, from, there);
+        for (int j = 0; j < TERMS_LINE / 4; j++, at += apart)
+            mma_fetch(to + j * nbytes, at, there);
+    }
+    WINDOW_MEMBER void copy_words(int32_t t, mma_address to) const
+    {
+        const bool there = t < p.k;
+        const float *at =
+            grid + row * p.grid_stride[1] + gather_grid(p, gather_pixel_of(p, there ? t : 0));
+#pragma unroll
+        for (int j = 0; j < TERMS_LINE; j++, at += 8 * p.grid_stride[1])
+            mma_fetch_word(to + j * 8 * CONV_WIDE_PITCH * 4, at, there);
     }
     /* A step whose elements of the image are in x, and then the read of those two steps later. */
     WINDOW_MEMBER void step(line &x, int32_t step, int32_t last, int32_t done) const
@@ -165,7 +186,6 @@ template <bool BESIDE> struct terms_loader {
         copy_grid(step, memory.stage(done));
         wgmma_gate_arrive_copied(memory.full(done));
         write(x, memory.stage(done));
-        wgmma_publish();
         memory.arrive(memory.full(done));
         if (step + 2 < last)
             read(x, step + 2);
@@ -194,10 +214,11 @@ WINDOW_FN void terms_read(const cuda_convolving &p, const terms_memory &memory)
 
 /* ---- those that multiply ---- */
 
-/* Sums of a step are added to those of the steps before by additions that round, since tensor cores cut off. */
-struct terms_sums {
-    enum { PIECES = CONV_WIDE_COLUMNS / 8, DEPTH = CONV_WIDE_TERMS / 8 };
-    float sum[PIECES][4], part[PIECES][4];
+/* Sums of a step are added to those of the steps before by additions that round, since tensor cores cut off. BESIDE:
+ * the grid lies in shared memory term by term, else row by row. */
+template <bool BESIDE> struct terms_sums {
+    enum { DEPTH = CONV_WIDE_TERMS / 8 };
+    float sum[TERMS_PIECES][4], part[TERMS_PIECES][4];
     uint32_t high[DEPTH][4], low[DEPTH][4]; /* of the grid */
     int32_t row;                            /* of the tile, the first of this thread's two */
 
@@ -209,20 +230,21 @@ struct terms_sums {
     WINDOW_MEMBER void begin()
     {
 #pragma unroll
-        for (int j = 0; j < PIECES; j++)
+        for (int j = 0; j < TERMS_PIECES; j++)
 #pragma unroll
             for (int e = 0; e < 4; e++)
                 sum[j][e] = 0;
     }
     WINDOW_MEMBER void load(const char *stage)
     {
-        const float *from = (const float *)(stage + 2 * TERMS_SLAB) + row * CONV_WIDE_PITCH +
-                            (int32_t)threadIdx.x % 4;
+        enum { DOWN = BESIDE ? 1 : CONV_WIDE_PITCH, ACROSS = BESIDE ? TERMS_ACROSS : 1 };
+        const float *from = (const float *)(stage + 2 * TERMS_SLAB) + row * DOWN +
+                            (int32_t)threadIdx.x % 4 * ACROSS;
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
 #pragma unroll
             for (int r = 0; r < 4; r++)
-                mma_split_tf32(from[r % 2 * 8 * CONV_WIDE_PITCH + k * 8 + r / 2 * 4], &high[k][r],
+                mma_split_tf32(from[r % 2 * 8 * DOWN + (k * 8 + r / 2 * 4) * ACROSS], &high[k][r],
                                &low[k][r]);
     }
     /* low*high, high*low, high*high. */
@@ -237,7 +259,6 @@ struct terms_sums {
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
             wgmma_tf32<CONV_WIDE_COLUMNS>::held(part, high[k], wgmma_after(rest, k * 32), true);
-        wgmma_commit();
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
             wgmma_tf32<CONV_WIDE_COLUMNS>::held(part, high[k], wgmma_after(right, k * 32), true);
@@ -246,7 +267,7 @@ struct terms_sums {
     WINDOW_MEMBER void add()
     {
 #pragma unroll
-        for (int j = 0; j < PIECES; j++)
+        for (int j = 0; j < TERMS_PIECES; j++)
 #pragma unroll
             for (int e = 0; e < 4; e++)
                 sum[j][e] += part[j][e];
@@ -256,7 +277,7 @@ struct terms_sums {
     {
         bool finite = true;
 #pragma unroll
-        for (int j = 0; j < PIECES; j++)
+        for (int j = 0; j < TERMS_PIECES; j++)
 #pragma unroll
             for (int h = 0; h < 2; h++) {
                 const float pair[2] = {sum[j][2 * h], sum[j][2 * h + 1]};
@@ -271,7 +292,7 @@ struct terms_sums {
 WINDOW_FN void terms_again(const gather_sum &of, float *to, int32_t m, int32_t n)
 {
 #pragma unroll 1
-    for (int k = 0; k < 4 * terms_sums::PIECES; k++) {
+    for (int k = 0; k < 4 * TERMS_PIECES; k++) {
         const int32_t row = k / 2 % 2 * 8, column = k / 4 * 8 + k % 2;
         float *at = to + row * of.p.n + column;
         if (!(fabsf(*at) < INFINITY))
@@ -285,27 +306,23 @@ WINDOW_FN void terms_clear(const cuda_convolving &p, float *to, int32_t from)
     const float none[2] = {0, 0};
     for (int32_t part = from; part < p.splits; part++)
 #pragma unroll
-        for (int k = 0; k < 2 * terms_sums::PIECES; k++)
+        for (int k = 0; k < 2 * TERMS_PIECES; k++)
             neural_store<float, 2>(to + part * p.m * p.n + k % 2 * 8 * p.n + k / 2 * 8, 0, none);
 }
 
-/* Warpgroups take turns, so that one adds and loads while the other multiplies: together, they would do both at once. */
-WINDOW_FN void terms_multiply(const cuda_convolving &p, const terms_memory &memory, int group)
+template <bool BESIDE>
+WINDOW_FN void terms_multiply(const cuda_convolving &p, const terms_memory &memory)
 {
     terms_share share(p);
-    terms_sums sums;
+    terms_sums<BESIDE> sums;
     int32_t done = 0;
-    if (group == 1)
-        wgmma_turn_give<2 * WGMMA_THREADS>(1);
     share.each([&](int32_t tile, int32_t first, int32_t last) {
         sums.begin();
         for (int32_t step = first; step < last; step++, done++) {
             wgmma_gate_wait(memory.full(done), memory.parity(done));
             sums.load(memory.stages + memory.stage(done));
-            wgmma_turn_wait<2 * WGMMA_THREADS>(1 + group);
+            wgmma_publish(); /* what the gate told, by those who multiply: those who read have more to wait for */
             sums.multiply(memory.at + (mma_address)memory.stage(done));
-            wgmma_wait<1>();
-            wgmma_turn_give<2 * WGMMA_THREADS>(2 - group);
             wgmma_wait<0>();
             wgmma_settle(sums.part);
             memory.arrive(memory.free(done));
@@ -322,8 +339,6 @@ WINDOW_FN void terms_multiply(const cuda_convolving &p, const terms_memory &memo
         if (last == share.steps)
             terms_clear(p, to, part + 1);
     });
-    if (group == 0)
-        wgmma_turn_wait<2 * WGMMA_THREADS>(1); /* the other's last */
 }
 
 template <bool BESIDE> WINDOW_FN void terms_wide(const cuda_convolving &p)
@@ -334,7 +349,7 @@ template <bool BESIDE> WINDOW_FN void terms_wide(const cuda_convolving &p)
     memory.set();
     if (group < TERMS_GROUPS) {
         wgmma_take_registers<192>();
-        terms_multiply(p, memory, group);
+        terms_multiply<BESIDE>(p, memory);
     } else {
         wgmma_give_registers<64>();
         terms_read<BESIDE>(p, memory);

@@ -19,11 +19,11 @@ typedef struct {
 } conv_unfolded;
 
 /* Whether the convolution is computed so, and how: never where narrower products were allowed. */
-int cuda_conv_unfolded(conv_unfolded *, ndp_dev *, const ndp_call *, const conv_plan *);
+int cuda_conv_unfolded(conv_unfolded *u, ndp_dev *dev, const ndp_call *call, const conv_plan *q);
 /* Where there are sums, they are left at the beginning of the scratch memory. */
-int32_t cuda_conv_unfolded_run(const cuda_kernel *, ndp_stream *, conv_unfolded *,
-                               const cuda_convolving *, CUdeviceptr scratch);
+int32_t cuda_conv_unfolded_run(const cuda_kernel *k, ndp_stream *s, conv_unfolded *u,
+                               const cuda_convolving *p, CUdeviceptr scratch);
 /* Finds the kernels. Inside cuda_enter(). */
-int32_t cuda_conv_unfolded_make(cuda_kernel *, int32_t dtype);
+int32_t cuda_conv_unfolded_make(cuda_kernel *k, int32_t dtype);
 
 #endif
