@@ -17,12 +17,10 @@
 #define NDOCK_CUDA_TRIPLED_WIDE_CUH
 #include "neural/tiled_forward.cuh"
 #include "neural/tripled.cuh"
+#include "neural/tripled_wide.h"
 #include "neural/wide_tile.cuh"
 
-enum {
-    TRIPLED_WIDE_PART = 8192, /* bytes of the high parts of a piece; the low ones follow */
-    TRIPLED_WIDE_DEEP = 32    /* columns or values that are summed at a time */
-};
+enum { TRIPLED_WIDE_DEEP = 32 }; /* columns or values that are summed at a time */
 
 template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROWS / 16> {
     typedef tiled_block<D, TRIPLED_WIDE_ROWS / 16> base;
@@ -41,10 +39,10 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
     };
     typedef tripled_piece left[DEPTH];
     int b, h, kh, first, steps;
-    int group, warp, lane;      /* of the block, of the group, of the warp */
-    int stage, phase;           /* of the next piece */
-    mma_address places, gates;  /* of pieces: full, then free */
-    char *memory;               /* as places */
+    int group, warp, lane;     /* of the block, of the group, of the warp */
+    int stage, phase;          /* of the next piece */
+    mma_address places, gates; /* of pieces: full, then free */
+    char *memory;              /* as places */
     float *queries;
     int *rough; /* whether numbers have been met that can not be split */
 
@@ -56,8 +54,8 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
         b = place.head / (int)p.heads;
         h = place.head % (int)p.heads;
         kh = h / ((int)p.heads / (int)p.key_heads);
-        const int end =
-            base::seen_by((first + TRIPLED_WIDE_ROWS < p.m ? first + TRIPLED_WIDE_ROWS : (int)p.m) - 1);
+        const int end = base::seen_by(
+            (first + TRIPLED_WIDE_ROWS < p.m ? first + TRIPLED_WIDE_ROWS : (int)p.m) - 1);
         steps = (end + KEYS - 1) / KEYS;
         group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
         warp = (int)threadIdx.x / 32 % 4;
@@ -81,7 +79,10 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
         }
         __syncthreads();
     }
-    __device__ __forceinline__ mma_address full(int i) const { return gates + (mma_address)(i * 8); }
+    __device__ __forceinline__ mma_address full(int i) const
+    {
+        return gates + (mma_address)(i * 8);
+    }
     __device__ __forceinline__ mma_address free(int i) const { return full(i + STAGES); }
     __device__ __forceinline__ mma_address place(int i) const
     {
@@ -141,18 +142,19 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
     __device__ __forceinline__ void read_piece(piece &x, int step, int i) const
     {
         const bool keys = i < KEY_PIECES;
-        const tiled_source from = keys ? base::source(p.k, b, kh, p.d) : base::source(p.v, b, kh, p.e);
+        const tiled_source from =
+            keys ? base::source(p.k, b, kh, p.d) : base::source(p.v, b, kh, p.e);
         const int row = step * KEYS + row_of(i), column = column_of(i);
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            x[k] = read(from, row + (keys ? k * (512 / KEY_COLUMNS) : 0), column + (keys ? 0 : 8 * k),
-                        p.n);
+            x[k] = read(from, row + (keys ? k * (512 / KEY_COLUMNS) : 0),
+                        column + (keys ? 0 : 8 * k), p.n);
     }
     __device__ __forceinline__ void write_keys(const piece &x, char *to) const
     {
         const int row = row_of(0), chunk = column_of(0) / 4;
-        const mma_address at = mma_address_of(to + chunk / 8 * (KEYS * WGMMA_ROW) +
-                                              wgmma_chunk(row, chunk % 8));
+        const mma_address at =
+            mma_address_of(to + chunk / 8 * (KEYS * WGMMA_ROW) + wgmma_chunk(row, chunk % 8));
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             tripled_piece parts;
@@ -224,7 +226,10 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
     float top[2], sum[2]; /* of rows lane/4 and 8 below; sum: of the keys that the thread has */
     float y[D / 8][4];
 
-    __device__ __forceinline__ int row(int i) const { return group * 64 + warp * 16 + lane / 4 + 8 * i; }
+    __device__ __forceinline__ int row(int i) const
+    {
+        return group * 64 + warp * 16 + lane / 4 + 8 * i;
+    }
 
     __device__ __forceinline__ void fetch_queries() const
     {
@@ -284,8 +289,8 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
                 products x;
                 left a;
                 load_queries(a, i * KEY_COLUMNS + c);
-                begin_product<KEYS>(x, a,
-                                    place(stage) + (mma_address)(c / TRIPLED_WIDE_DEEP * KEYS * WGMMA_ROW));
+                begin_product<KEYS>(
+                    x, a, place(stage) + (mma_address)(c / TRIPLED_WIDE_DEEP * KEYS * WGMMA_ROW));
                 end_product(x);
 #pragma unroll
                 for (int j = 0; j < KEYS / 8; j++)
@@ -418,7 +423,8 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
 #pragma unroll 1
         for (int i = 0; i < steps; i++)
             step(i);
-        mma_meet<GROUPS * WGMMA_THREADS>(1 + GROUPS); /* of all queries it is known whether they can be split */
+        mma_meet<GROUPS * WGMMA_THREADS>(
+            1 + GROUPS); /* of all queries it is known whether they can be split */
         if (*(volatile int *)rough) {
             again();
             return;
