@@ -59,14 +59,22 @@ static nd_status lay(operand *a, nd_dtype dtype, int mode)
     return status;
 }
 
-static nd_status make(operand *a, nd_dtype dtype, int64_t b, int64_t h, int64_t rows,
-                      int64_t columns)
+/* The last element is `last`, if that is not 0. */
+static nd_status make_ending(operand *a, nd_dtype dtype, int64_t b, int64_t h, int64_t rows,
+                             int64_t columns, float last)
 {
     *a = (operand){.shape = {b, h, rows, columns}};
     a->x = calloc((size_t)(size_of(a) + 1), sizeof *a->x);
     for (int64_t i = 0; i < size_of(a); i++)
         a->x[i] = (float)(below(257) - 128) / 64;
+    if (last != 0)
+        a->x[size_of(a) - 1] = last;
     return lay(a, dtype, (int)below(4));
+}
+static nd_status make(operand *a, nd_dtype dtype, int64_t b, int64_t h, int64_t rows,
+                      int64_t columns)
+{
+    return make_ending(a, dtype, b, h, rows, columns, 0);
 }
 static void drop(operand *a)
 {
@@ -81,6 +89,8 @@ typedef struct {
     operand q, k, v, mask;
     nd_attention_opts o;
     uint8_t *seen; /* of a mask of bools */
+    float last;    /* of the values; 0: as others */
+    int plain;     /* of f32, without masks and dropout */
     nd_array *out, *lse;
 } trial;
 
@@ -170,8 +180,9 @@ static nd_status make_operands(trial *t)
 {
     nd_status status = make(&t->q, t->dtype, t->b, t->h, t->m, t->d);
     status = status == ND_OK ? make(&t->k, t->dtype, t->b, t->hk, t->n, t->d) : status;
-    status = status == ND_OK ? make(&t->v, t->dtype, t->b, t->hk, t->n, t->e) : status;
-    return status == ND_OK ? make_mask(t) : status;
+    status =
+        status == ND_OK ? make_ending(&t->v, t->dtype, t->b, t->hk, t->n, t->e, t->last) : status;
+    return status == ND_OK && !t->plain ? make_mask(t) : status;
 }
 
 static void describe(const trial *t, int number, double error, nd_status status)

@@ -24,13 +24,6 @@ enum { FLASH_SPREAD_ROWS = 16 };
 enum { FLASH_JOIN_THREADS = 512, FLASH_JOIN_GROUPS = 4 };
 /* Threads that sum a row for gradients. */
 enum { ATTENTION_DELTA_BESIDE = 8 };
-/* Of f32 by products of warpgroups (tripled_wide.cuh): queries of a block, threads, pieces of keys or values that there is
- * room for beside the queries, and bytes of shared memory. */
-enum { TRIPLED_WIDE_ROWS = 128, TRIPLED_WIDE_THREADS = 384 };
-#define TRIPLED_WIDE_STAGES(columns) ((columns) > 128 ? 5 : 8)
-#define TRIPLED_WIDE_BYTES(columns)                       \
-    (1024 + TRIPLED_WIDE_STAGES(columns) * (16384 + 16) + \
-     TRIPLED_WIDE_ROWS * ((columns) + 4) * 4 + 16)
 enum { ATTENTION_NO_MASK, ATTENTION_BOOL, ATTENTION_ADDED };
 
 typedef struct {

@@ -129,8 +129,6 @@ struct flash_wide : flash_results<T, D, 1, KEYS> {
     __device__ __forceinline__ void copy(line &begun, int end) const
     {
         const tile_source<T> k = source(p.k, kh, p.d), v = source(p.v, kh, p.e);
-        if (steps == 0)
-            return;
         await_place(end);
         wide_fetch<ROWS, D>(queries, source(p.q, h0, p.d), base::first, p.rows,
                             (int)threadIdx.x - GROUPS * WGMMA_THREADS);
@@ -248,10 +246,8 @@ struct flash_wide : flash_results<T, D, 1, KEYS> {
     {
         for (int i = mine; i < steps; i++) {
             await(KEYS_FULL, i);
-            if (i > 0) {
-                take_turn();
-                end_turn();
-            }
+            take_turn();
+            end_turn();
             free(KEYS_FREE, i);
             await(VALUES_FULL, i);
             free(VALUES_FREE, i);

@@ -3,6 +3,7 @@
 #include "neural/tiled.h"
 #include <stdio.h>
 #include "neural/flash.h"
+#include "neural/tripled_wide.h"
 
 enum { WIDTH_64, WIDTH_128, WIDTH_256, WIDTHS };
 /* What kernels do, in the order of their functions: of a call, or of its gradients. */

@@ -8,10 +8,10 @@
 #else
 #define TRIPLED_WIDE_RUN(D, KEYS)
 #endif
-#define TRIPLED_WIDE(D, KEYS)                                                    \
-    extern "C" __global__ void __launch_bounds__(TRIPLED_WIDE_THREADS, 1)        \
-        tripled_wide_##D##_F32(const __grid_constant__ attention_params p)       \
-    {                                                                            \
-        TRIPLED_WIDE_RUN(D, KEYS);                                               \
+#define TRIPLED_WIDE(D, KEYS)                                              \
+    extern "C" __global__ void __launch_bounds__(TRIPLED_WIDE_THREADS, 1)  \
+        tripled_wide_##D##_F32(const __grid_constant__ attention_params p) \
+    {                                                                      \
+        TRIPLED_WIDE_RUN(D, KEYS);                                         \
     }
 #include "neural/tripled_wide.def"

@@ -16,215 +16,45 @@
 #ifndef NDOCK_CUDA_TRIPLED_WIDE_CUH
 #define NDOCK_CUDA_TRIPLED_WIDE_CUH
 #include "neural/tiled_forward.cuh"
-#include "neural/tripled.cuh"
-#include "neural/wide_tile.cuh"
+#include "neural/tripled_wide_feed.cuh"
 
-enum {
-    TRIPLED_WIDE_PART = 8192, /* bytes of the high parts of a piece; the low ones follow */
-    TRIPLED_WIDE_DEEP = 32    /* columns or values that are summed at a time */
-};
-
-template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROWS / 16> {
-    typedef tiled_block<D, TRIPLED_WIDE_ROWS / 16> base;
+template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
+    typedef tripled_wide_feed<D, KEYS> base;
+    using base::arrive;
+    using base::b;
+    using base::first;
+    using base::free;
+    using base::full;
+    using base::group;
+    using base::GROUPS;
+    using base::h;
+    using base::KEY_COLUMNS;
+    using base::KEY_PIECES;
+    using base::lane;
     using base::p;
+    using base::phase;
     using base::PITCH;
+    using base::queries;
+    using base::rough;
+    using base::stage;
+    using base::VALUE_CHUNKS;
+    using base::VALUE_COLUMNS;
+    using base::warp;
     enum {
-        STAGES = TRIPLED_WIDE_STAGES(D),
-        GROUPS = TRIPLED_WIDE_ROWS / 64, /* that multiply */
-        KEY_COLUMNS = 2048 / KEYS,       /* of a piece of keys */
-        KEY_PIECES = D / KEY_COLUMNS,
-        VALUE_COLUMNS = 64,
-        VALUE_CHUNKS = D / VALUE_COLUMNS,
-        PIECES = KEY_PIECES + KEYS / TRIPLED_WIDE_DEEP * VALUE_CHUNKS, /* of a step */
         DEPTH = TRIPLED_WIDE_DEEP / 8,
         TAKEN = D > 128 ? 224 : 208 /* registers of a thread that multiplies */
     };
     typedef tripled_piece left[DEPTH];
-    int b, h, kh, first, steps;
-    int group, warp, lane;      /* of the block, of the group, of the warp */
-    int stage, phase;           /* of the next piece */
-    mma_address places, gates;  /* of pieces: full, then free */
-    char *memory;               /* as places */
-    float *queries;
-    int *rough; /* whether numbers have been met that can not be split */
-
-    __device__ __forceinline__ explicit tripled_wide(const attention_params &params) : base(params)
-    {
-        MMA_SHARED(room);
-        const attention_place place(p, (int)blockIdx.x, (int)(p.batch * p.heads));
-        first = (p.row_blocks - 1 - place.at) * TRIPLED_WIDE_ROWS; /* the longest first */
-        b = place.head / (int)p.heads;
-        h = place.head % (int)p.heads;
-        kh = h / ((int)p.heads / (int)p.key_heads);
-        const int end =
-            base::seen_by((first + TRIPLED_WIDE_ROWS < p.m ? first + TRIPLED_WIDE_ROWS : (int)p.m) - 1);
-        steps = (end + KEYS - 1) / KEYS;
-        group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WGMMA_THREADS, 0);
-        warp = (int)threadIdx.x / 32 % 4;
-        lane = (int)threadIdx.x % 32;
-        stage = phase = 0;
-        const mma_address begin = mma_address_of(room);
-        places = wide_begin(begin);
-        memory = (char *)room + (places - begin);
-        queries = (float *)(memory + STAGES * 2 * TRIPLED_WIDE_PART);
-        rough = (int *)(queries + TRIPLED_WIDE_ROWS * PITCH);
-        gates = mma_address_of(rough + 2);
-    }
-    __device__ __forceinline__ void set_gates() const
-    {
-        if (threadIdx.x == 0) {
-            *rough = 0;
-            for (int i = 0; i < STAGES; i++) {
-                wgmma_gate_set(full(i), 4);
-                wgmma_gate_set(free(i), GROUPS * 4);
-            }
-        }
-        __syncthreads();
-    }
-    __device__ __forceinline__ mma_address full(int i) const { return gates + (mma_address)(i * 8); }
-    __device__ __forceinline__ mma_address free(int i) const { return full(i + STAGES); }
-    __device__ __forceinline__ mma_address place(int i) const
-    {
-        return places + (mma_address)(i * 2 * TRIPLED_WIDE_PART);
-    }
-    __device__ __forceinline__ void go_on()
-    {
-        stage++;
-        if (stage == STAGES) {
-            stage = 0;
-            phase ^= 1;
-        }
-    }
-    /* By each thread of a warp, for all of it. */
-    __device__ __forceinline__ void arrive(mma_address gate) const
-    {
-        __syncwarp();
-        if (lane == 0)
-            wgmma_gate_arrive(gate);
-    }
-    __device__ __forceinline__ void look(const float4 &x) const
-    {
-        const float most = fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));
-        if (most >= TRIPLED_LARGE)
-            *(volatile int *)rough = 1;
-    }
-    /* Four columns of a row, zeros beyond what there is. */
-    __device__ __forceinline__ float4 read(const tiled_source &from, int row, int column,
-                                           int64_t rows) const
-    {
-        const float *at = from.at + row * from.row + column * from.column;
-        const int there = row < rows ? from.columns - column : 0;
-        if (from.whole)
-            return there > 0 ? *(const float4 *)at : float4{0, 0, 0, 0};
-        return float4{there > 0 ? at[0] : 0, there > 1 ? at[from.column] : 0,
-                      there > 2 ? at[2 * from.column] : 0, there > 3 ? at[3 * from.column] : 0};
-    }
-
-    /* ---- the warpgroup that reads ---- */
-    typedef float4 piece[4]; /* what a thread has of one: columns of four keys, or 16 of a value */
-
-    /* Piece i of a step: a thread's first key, or its value, of the step; and its first column. */
-    __device__ __forceinline__ int row_of(int i) const
-    {
-        const int t = warp * 32 + lane;
-        return i < KEY_PIECES ? t / (KEY_COLUMNS / 4)
-                              : (i - KEY_PIECES) / VALUE_CHUNKS * TRIPLED_WIDE_DEEP +
-                                    warp % 2 * 16 + lane % 16;
-    }
-    __device__ __forceinline__ int column_of(int i) const
-    {
-        const int t = warp * 32 + lane;
-        return i < KEY_PIECES ? i * KEY_COLUMNS + t % (KEY_COLUMNS / 4) * 4
-                              : (i - KEY_PIECES) % VALUE_CHUNKS * VALUE_COLUMNS + warp / 2 * 32 +
-                                    lane / 16 * 4;
-    }
-    __device__ __forceinline__ void read_piece(piece &x, int step, int i) const
-    {
-        const bool keys = i < KEY_PIECES;
-        const tiled_source from = keys ? base::source(p.k, b, kh, p.d) : base::source(p.v, b, kh, p.e);
-        const int row = step * KEYS + row_of(i), column = column_of(i);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            x[k] = read(from, row + (keys ? k * (512 / KEY_COLUMNS) : 0), column + (keys ? 0 : 8 * k),
-                        p.n);
-    }
-    __device__ __forceinline__ void write_keys(const piece &x, char *to) const
-    {
-        const int row = row_of(0), chunk = column_of(0) / 4;
-        const mma_address at = mma_address_of(to + chunk / 8 * (KEYS * WGMMA_ROW) +
-                                              wgmma_chunk(row, chunk % 8));
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            tripled_piece parts;
-            parts.split(0, x[k].x);
-            parts.split(1, x[k].y);
-            parts.split(2, x[k].z);
-            parts.split(3, x[k].w);
-            const mma_address there = at + (mma_address)(k * (512 / KEY_COLUMNS) * WGMMA_ROW);
-            mma_store(there, parts.high);
-            mma_store(there + TRIPLED_WIDE_PART, parts.low);
-        }
-    }
-    __device__ __forceinline__ void write_values(const piece &x, char *to) const
-    {
-        const int other = warp % 2 * 16 + lane % 16,
-                  at = other / 8 * 8 + other % 2 * 4 + other % 8 / 2;
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const float four[4] = {x[k].x, x[k].y, x[k].z, x[k].w};
-            const int column = warp / 2 * 32 + lane / 16 * 4 + 8 * k;
-#pragma unroll
-            for (int u = 0; u < 4; u++) {
-                char *const there = to + wgmma_chunk(column + u, at / 4) + at % 4 * 4;
-                uint32_t high, low;
-                mma_split_tf32(four[u], &high, &low);
-                *(uint32_t *)there = high;
-                *(uint32_t *)(there + TRIPLED_WIDE_PART) = low;
-            }
-        }
-    }
-    __device__ __forceinline__ void write_piece(const piece &x, int i, bool again)
-    {
-        char *const to = memory + stage * 2 * TRIPLED_WIDE_PART;
-        if (again)
-            wgmma_gate_wait(free(stage), phase ^ 1);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            look(x[k]);
-        if (i < KEY_PIECES)
-            write_keys(x, to);
-        else
-            write_values(x, to);
-        wgmma_publish();
-        arrive(full(stage));
-        go_on();
-    }
-    /* A piece is underway while the one before is written. */
-    __device__ __forceinline__ void feed()
-    {
-        static_assert(PIECES % 2 == 0, "pieces have their places in registers");
-        piece x[2];
-        int done = 0;
-        if (steps > 0)
-            read_piece(x[0], 0, 0);
-#pragma unroll 1
-        for (int step = 0; step < steps; step++) {
-#pragma unroll
-            for (int i = 0; i < PIECES; i++) {
-                const int next = step + (i + 1 == PIECES);
-                if (next < steps)
-                    read_piece(x[(i + 1) % 2], next, (i + 1) % PIECES);
-                write_piece(x[i % 2], i, done >= STAGES);
-                done++;
-            }
-        }
-    }
-
-    /* ---- those that multiply ---- */
     float top[2], sum[2]; /* of rows lane/4 and 8 below; sum: of the keys that the thread has */
     float y[D / 8][4];
 
-    __device__ __forceinline__ int row(int i) const { return group * 64 + warp * 16 + lane / 4 + 8 * i; }
+    __device__ __forceinline__ explicit tripled_wide(const attention_params &params) : base(params)
+    {
+    }
+    __device__ __forceinline__ int row(int i) const
+    {
+        return group * 64 + warp * 16 + lane / 4 + 8 * i;
+    }
 
     __device__ __forceinline__ void fetch_queries() const
     {
@@ -233,8 +63,8 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
 #pragma unroll 4
         for (int i = t; i < 64 * D / 4; i += WGMMA_THREADS) {
             const int r = group * 64 + i / (D / 4), c = i % (D / 4) * 4;
-            const float4 x = read(from, first + r, c, p.m);
-            look(x);
+            const float4 x = base::read(from, first + r, c, p.m);
+            base::look(x);
             *(float4 *)(queries + r * PITCH + c) = x;
         }
         mma_meet<WGMMA_THREADS>(1 + group);
@@ -285,7 +115,8 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
                 left a;
                 load_queries(a, i * KEY_COLUMNS + c);
                 begin_product<KEYS>(x, a,
-                                    place(stage) + (mma_address)(c / TRIPLED_WIDE_DEEP * KEYS * WGMMA_ROW));
+                                    base::place(stage) +
+                                        (mma_address)(c / TRIPLED_WIDE_DEEP * KEYS * WGMMA_ROW));
                 end_product(x);
 #pragma unroll
                 for (int j = 0; j < KEYS / 8; j++)
@@ -294,7 +125,7 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
                         s[j][e] += x[j][e];
             }
             arrive(free(stage));
-            go_on();
+            base::go_on();
         }
     }
     __device__ __forceinline__ void add(const products &s)
@@ -311,10 +142,10 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
             for (int c = 0; c < VALUE_CHUNKS; c++) {
                 float x[VALUE_COLUMNS / 8][4];
                 wgmma_gate_wait(full(stage), phase);
-                begin_product<VALUE_COLUMNS>(x, a, place(stage));
+                begin_product<VALUE_COLUMNS>(x, a, base::place(stage));
                 end_product(x);
                 arrive(free(stage));
-                go_on();
+                base::go_on();
 #pragma unroll
                 for (int j = 0; j < VALUE_COLUMNS / 8; j++)
 #pragma unroll
@@ -416,9 +247,10 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
         sum[0] = sum[1] = 0;
         fetch_queries();
 #pragma unroll 1
-        for (int i = 0; i < steps; i++)
+        for (int i = 0; i < base::steps; i++)
             step(i);
-        mma_meet<GROUPS * WGMMA_THREADS>(1 + GROUPS); /* of all queries it is known whether they can be split */
+        mma_meet<GROUPS * WGMMA_THREADS>(
+            1 + GROUPS); /* of all queries it is known whether they can be split */
         if (*(volatile int *)rough) {
             again();
             return;
@@ -432,10 +264,10 @@ template <int D, int KEYS> struct tripled_wide : tiled_block<D, TRIPLED_WIDE_ROW
     }
     __device__ __forceinline__ void run()
     {
-        set_gates();
+        base::set_gates();
         if (group == GROUPS) {
             wgmma_give_registers<504 - 2 * TAKEN>();
-            feed();
+            base::feed();
         } else {
             wgmma_take_registers<TAKEN>();
             multiply_all();
