@@ -303,7 +303,7 @@ template <typename F, int M, bool EVEN> struct few_products {
                              *const rounded = (unsigned char *)few_shared + warps * FEW_STAGED;
         uint4 raw[4];
         pieces next(p, mine, begin);
-        cuda_next_may_begin();
+        next_may_begin();
         next.ask();
         cuda_after_earlier();
         few_load(p, first, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */

@@ -118,7 +118,7 @@ template <typename F, bool EVEN> struct few_pieces {
              pair += step, asked += FEW_ROWS * bytes)
             for (int row = 2 * pair; row < 2 * pair + FEW_ROWS && row < p.rows; row++)
                 for (int i = lane * 128; i < bytes; i += 32 * 128)
-                    cuda_ask((const unsigned char *)p.blocks + row * p.row_bytes + i);
+                    ask_cache((const unsigned char *)p.blocks + row * p.row_bytes + i);
     }
     __device__ __forceinline__ void copy(int r) const
     {
