@@ -81,13 +81,5 @@ static __device__ __forceinline__ void next_may_begin(void)
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
-/* Asks the second-level cache for the 128 bytes at an address. Earlier kernels' writes go through that cache, so that this
- * may come before cuda_after_earlier(). */
-static __device__ __forceinline__ void ask_cache(const unsigned char *at)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
-#endif
-}
 
 #endif
