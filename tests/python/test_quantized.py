@@ -103,7 +103,7 @@ def random_blocks(rng, rows, n, name):
 def test_products_of_long_rows(name, device):
     """Rows that begin at any even place, or at multiples of 16 bytes, and end within a warp's piece, odd numbers of them; few of the other operand."""
     rng = np.random.default_rng(12)
-    for m, rows, n in ((1, 33, 11008), (1, 7, 10240), (3, 5, 4352), (2, 2, 8192), (8, 4, 256)):
+    for m, rows, n in ((1, 33, 11008), (1, 7, 10240), (1, 301, 4096), (1, 9, 3328), (3, 5, 4352), (2, 2, 8192), (8, 4, 256)):
         w = nd.QuantArray(nd.asarray(random_blocks(rng, rows, n, name), device=device), name)
         x = rng.standard_normal((m, n)).astype(np.float32)
         x[0, :64] = [0.5] * 32 + [0] * 32
@@ -133,6 +133,27 @@ def test_largest_sums(name, device):
         x = (signs * 127).astype(np.float32)
         got = np.asarray(nd.matmul_q(nd.asarray(x, device=device), w).to_device("cpu"))
         assert np.all(np.abs(got - x.astype(np.float64) @ weights.T) <= 2e-6 * (np.abs(x) @ np.abs(weights.T)))
+
+
+@cases(*[(name, device) for name in WRITTEN for device in DEVICES])
+def test_products_in_a_graph(name, device):
+    """Products of products, with sums of them between: in a graph, where a device may begin one before another ends, the bits are those
+    of the same calls outside one, each time it runs."""
+    rng = np.random.default_rng(9)
+    w = nd.quantize(nd.asarray(rng.standard_normal((2048, 2048)).astype(np.float32) / 32, device=device), name)
+
+    def chain(x):
+        for _ in range(4):
+            x = nd.matmul_q(nd.matmul_q(x, w) + x, w)
+        return x
+
+    x = nd.asarray(rng.standard_normal((1, 2048)).astype(np.float32), device=device)
+    with nd.graph(device=device) as graph:
+        made = chain(x)
+    for _ in range(5):
+        x[:] = nd.asarray(rng.standard_normal((1, 2048)).astype(np.float32), device=device)
+        graph.launch()
+        assert np.array_equal(np.asarray(made.to_device("cpu")), np.asarray(chain(x).to_device("cpu")))
 
 
 @cases(*[(name, device) for name in ("q2_K", "q3_K") for device in DEVICES])

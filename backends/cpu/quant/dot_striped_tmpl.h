@@ -64,11 +64,12 @@ static inline __attribute__((always_inline)) void Q_FN(dot_two)(const unsigned c
                                                                 __m512 (*sum)[2], __m512 *low,
                                                                 float (*out)[2])
 {
+    const int64_t ahead = ahead_of(n / BLOCK * NBYTES, 2);
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = low[r] = _mm512_setzero_ps();
     for (int64_t at = 0; at < n; at += QUANT_SPAN, a += NBYTES, b += NBYTES) {
-        look_ahead(a, NBYTES);
-        look_ahead(b, NBYTES);
+        look_ahead(a, ahead, NBYTES);
+        look_ahead(b, ahead, NBYTES);
         Q_FN(striped_span)(a, b, x, at, rows, sum, low);
     }
     for (int r = 0; r < rows; r++) {

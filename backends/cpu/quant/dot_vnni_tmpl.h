@@ -93,13 +93,13 @@ static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const quant_blo
                                                                  __m512 *low, float *out)
 {
     enum { SPAN_BYTES = QUANT_SPAN / BLOCK * NBYTES };
-    const int64_t whole = w->n / QUANT_SPAN;
+    const int64_t whole = w->n / QUANT_SPAN, ahead = ahead_of(w->row_bytes, many);
     for (int i = 0; i < many * rows; i++)
         sum[i] = low[i] = _mm512_setzero_ps();
     for (int64_t s = 0; s < whole; s++)
         for (int b = 0; b < many; b++) {
             const unsigned char *from = w->data + b * w->row_bytes + s * SPAN_BYTES;
-            look_ahead(from, SPAN_BYTES);
+            look_ahead(from, ahead, SPAN_BYTES);
             Q_FN(wide_span)(from, x, s * QUANT_SPAN, rows, sum + b * rows, low + b * rows);
         }
     for (int b = 0; BLOCK < QUANT_SPAN && whole * QUANT_SPAN < w->n && b < many; b++) {

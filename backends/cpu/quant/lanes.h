@@ -17,11 +17,18 @@ static inline __m512 add_wide(__m512 sum, __m512i products, __m512 factors)
 {
     return _mm512_add_ps(sum, _mm512_mul_ps(factors, _mm512_cvtepi32_ps(products)));
 }
+/* How many bytes after a span of blocks those lie that are wanted some spans later, where so many rows are computed at
+ * once: of long rows in the same row, of others in the rows after them, since the bytes right behind one row are another's
+ * that is computed already. */
+static inline int64_t ahead_of(int64_t row_bytes, int many)
+{
+    return many * row_bytes < AHEAD_ROWS ? many * row_bytes : AHEAD;
+}
 /* The lines that a span of blocks will be in some spans later. */
-static inline void look_ahead(const unsigned char *from, int nbytes)
+static inline void look_ahead(const unsigned char *from, int64_t ahead, int nbytes)
 {
     for (int i = 0; i < nbytes; i += 64)
-        __builtin_prefetch(from + AHEAD + i);
+        __builtin_prefetch(from + ahead + i);
 }
 #elif defined(FAST_UNPACK)
 /* Sums of two products each of 32 codes with those of x, less what is given. Codes at least 0 are unsigned

@@ -21,7 +21,7 @@
 
 /* Elements of paired formats whose first halves come before the second; bytes of a vector. */
 #ifdef WIDE_DOT
-enum { PAIRED_RUN = 128, VECTOR = 64, AHEAD = 2048 };
+enum { PAIRED_RUN = 128, VECTOR = 64, AHEAD = 2048, AHEAD_ROWS = 16384 };
 #elif defined(FAST_UNPACK)
 enum { PAIRED_RUN = 64, VECTOR = 32 };
 #else

@@ -5,6 +5,7 @@
 #ifndef NDOCK_CUDA_QUANT_FEW_CUH
 #define NDOCK_CUDA_QUANT_FEW_CUH
 #include "quant/staged.cuh"
+#include "walk/earlier.cuh"
 
 /* ---- a's rows in shared memory ---- */
 
@@ -63,7 +64,8 @@ static __device__ __forceinline__ void few_place(const few_row<F> &row, int half
         to[halves ? 0 : h * 32] = int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
     if (halves || h == 0)
         row.first_sum(u)[group * 32] =
-            few_sum{d, F::has_min ? __float_as_int(d * (float)sum) : sum * U::offset(group)};
+            few_sum{d * U::share(group),
+                    F::has_min ? __float_as_int(d * (float)sum) : sum * U::offset(group)};
 }
 
 /* Elements 16*half and on of row m of a, zeros beyond its end: as they lie in memory, of f64 as f32, so that
@@ -183,21 +185,61 @@ static __device__ __forceinline__ void few_round(const quant_params &p, int64_t 
 
 /* ---- products ---- */
 
+/* a's codes of unit u, and what goes with them, in shared memory: those of M rows. */
+template <typename F, int M> struct few_shared {
+    using U = unit<F>;
+    const unsigned char *const rounded;
+    const int32_t bytes; /* of a row */
+    const int u;
+    template <int I>
+    __device__ __forceinline__ void group(int m, int4 (&codes)[U::pieces], few_sum &all) const
+    {
+        const few_row<F> x((unsigned char *)rounded + m * bytes);
+#pragma unroll
+        for (int k = 0; k < U::pieces; k++)
+            codes[k] = x.codes(u)[(I * U::pieces + k) * 32];
+        all = x.first_sum(u)[I * 32];
+    }
+};
+
+/* The same of one row, in registers. */
+template <typename F> struct few_held {
+    using U = unit<F>;
+    int4 codes[U::groups * U::pieces];
+    few_sum sums[U::groups];
+    /* Of unit u, zeros where a row has no more than u. */
+    __device__ __forceinline__ void get(const unsigned char *rounded, int u, int units)
+    {
+        const few_row<F> x((unsigned char *)rounded);
+#pragma unroll
+        for (int k = 0; k < U::groups * U::pieces; k++)
+            codes[k] = u < units ? x.codes(u)[k * 32] : int4{};
+#pragma unroll
+        for (int k = 0; k < U::groups; k++)
+            sums[k] = u < units ? x.first_sum(u)[k * 32] : few_sum{};
+    }
+    template <int I>
+    __device__ __forceinline__ void group(int, int4 (&of)[U::pieces], few_sum &all) const
+    {
+#pragma unroll
+        for (int k = 0; k < U::pieces; k++)
+            of[k] = codes[I * U::pieces + k];
+        all = sums[I];
+    }
+};
+
 template <typename F, int M, int I> struct few_groups {
-    /* What elements of groups I and on of unit u add. */
-    static __device__ __forceinline__ void add(const unit<F> (&w)[FEW_ROWS],
-                                               const unsigned char *rounded, int32_t bytes, int u,
+    /* What elements of groups I and on of a unit add, whose codes of a are x's. */
+    template <typename X>
+    static __device__ __forceinline__ void add(const unit<F> (&w)[FEW_ROWS], const X &x,
                                                float (&sum)[FEW_ROWS][M], float (&low)[FEW_ROWS][M])
     {
         using U = unit<F>;
 #pragma unroll
         for (int m = 0; m < M; m++) {
-            const few_row<F> x((unsigned char *)rounded + m * bytes);
             int4 codes[U::pieces];
-#pragma unroll
-            for (int k = 0; k < U::pieces; k++)
-                codes[k] = x.codes(u)[(I * U::pieces + k) * 32];
-            const few_sum all = x.first_sum(u)[I * 32];
+            few_sum all;
+            x.template group<I>(m, codes, all);
 #pragma unroll
             for (int r = 0; r < FEW_ROWS; r++) {
                 const int dot = w[r].template part<I>(codes, all.sum);
@@ -208,7 +250,7 @@ template <typename F, int M, int I> struct few_groups {
             }
         }
         if constexpr (I + 1 < U::groups)
-            few_groups<F, M, I + 1>::add(w, rounded, bytes, u, sum, low);
+            few_groups<F, M, I + 1>::add(w, x, sum, low);
     }
 };
 
@@ -229,18 +271,17 @@ template <typename F, int M, bool EVEN> struct few_products {
             }
         }
     };
-    /* What unit u of a piece's first or second half adds. */
-    static __device__ __forceinline__ void unit_add(const quant_params &p,
-                                                    const unsigned char *piece,
-                                                    const lane_block &block,
-                                                    const unsigned char *rounded, int u,
+    /* What a unit of a piece's first or second half adds. */
+    template <typename X>
+    static __device__ __forceinline__ void unit_add(const unsigned char *piece,
+                                                    const lane_block &block, const X &x,
                                                     float (&sum)[FEW_ROWS][M])
     {
         const int number = (int)threadIdx.x % unit<F>::units;
         float all[FEW_ROWS][M] = {}, low[FEW_ROWS][M] = {};
         const unit<F> w[FEW_ROWS] = {unit<F>(piece + block.at[0], number, block.shift[0]),
                                      unit<F>(piece + block.at[1], number, block.shift[1])};
-        few_groups<F, M, 0>::add(w, rounded, p.rounded, u, all, low);
+        few_groups<F, M, 0>::add(w, x, all, low);
 #pragma unroll
         for (int r = 0; r < FEW_ROWS; r++)
 #pragma unroll
@@ -283,8 +324,8 @@ template <typename F, int M, bool EVEN> struct few_products {
 #pragma unroll
                 for (int k = 0; k < lies::each; k++)
                     if (u + 32 * k < units)
-                        unit_add(p, piece + k * (lies::once / lies::each), block, rounded,
-                                 u + 32 * k, sum);
+                        unit_add(piece + k * (lies::once / lies::each), block,
+                                 few_shared<F, M>{rounded, p.rounded, u + 32 * k}, sum);
                 piece = piece == mine + (pieces::most - 1) * pieces::bytes ? mine
                                                                            : piece + pieces::bytes;
                 __syncwarp();
@@ -293,36 +334,76 @@ template <typename F, int M, bool EVEN> struct few_products {
             finish(p, first, pair, sum);
         }
     }
-    static __device__ __forceinline__ void run(const quant_params &p)
+    /* The same where a is one row of at most HELD_MOST elements, whose codes stay in registers. */
+    static __device__ __forceinline__ void held_multiply(const quant_params &p, pieces &next,
+                                                         int begin, const unsigned char *mine,
+                                                         const unsigned char *rounded)
     {
-        extern __shared__ uint4 few_shared[];
+        constexpr int turns = HELD_MOST / 32 / few_row<F>::elements;
+        const int lane = (int)threadIdx.x % 32, units = (int)(p.n / few_row<F>::elements);
+        few_held<F> x[turns];
+#pragma unroll
+        for (int t = 0; t < turns; t++)
+            x[t].get(rounded, lane + 32 * t, units);
+        const unsigned char *piece = mine;
+#pragma unroll 1
+        for (int pair = begin; pair < next.pairs; pair += next.step) {
+            const lane_block block{few_pair<EVEN>(p, pair)};
+            float sum[FEW_ROWS][M] = {};
+#pragma unroll
+            for (int t = 0; t < turns && 32 * t < units; t += lies::each) {
+                copies_wait<pieces::most - 1>();
+#pragma unroll
+                for (int k = 0; k < lies::each; k++)
+                    if (lane + 32 * (t + k) < units)
+                        unit_add(piece + k * (lies::once / lies::each), block, x[t + k], sum);
+                piece = piece == mine + (pieces::most - 1) * pieces::bytes ? mine
+                                                                           : piece + pieces::bytes;
+                __syncwarp();
+                next.fetch();
+            }
+            finish(p, 0, pair, sum);
+        }
+    }
+    template <bool HELD> static __device__ __forceinline__ void run(const quant_params &p)
+    {
+        extern __shared__ uint4 few_bytes[];
         const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32,
                   begin = warp * (int)gridDim.x + (int)blockIdx.x;
         const int64_t first = (int64_t)blockIdx.y * M;
-        unsigned char *const mine = (unsigned char *)few_shared + warp * FEW_STAGED,
-                             *const rounded = (unsigned char *)few_shared + warps * FEW_STAGED;
+        unsigned char *const mine = (unsigned char *)few_bytes + warp * FEW_STAGED,
+                             *const rounded = (unsigned char *)few_bytes + warps * FEW_STAGED;
         uint4 raw[4];
         pieces next(p, mine, begin);
-        cuda_next_may_begin();
-        next.ask();
+        next_may_begin();
         cuda_after_earlier();
         few_load(p, first, (int)threadIdx.x, raw); /* before blocks, behind which it would arrive */
         for (int i = 0; i < pieces::most; i++)
             next.fetch();
         few_round<F, M>(p, first, rounded, raw);
         __syncthreads();
-        multiply(p, next, begin, mine, rounded, first);
+        if constexpr (HELD)
+            held_multiply(p, next, begin, mine, rounded);
+        else
+            multiply(p, next, begin, mine, rounded, first);
     }
 };
 template <typename F, int M> struct few_rows {
     static __device__ __forceinline__ void run(const quant_params &p)
     {
         if constexpr (F::nbytes % 16 == 0)
-            few_products<F, M, true>::run(p);
+            few_products<F, M, true>::template run<false>(p);
         else if (M == 1 && p.row_bytes % 16 == 0) /* worth code of its own */
-            few_products<F, 1, true>::run(p);
+            few_products<F, 1, true>::template run<false>(p);
         else
-            few_products<F, M, false>::run(p);
+            few_products<F, M, false>::template run<false>(p);
+    }
+};
+/* One row of at most HELD_MOST elements, and rows of blocks that begin at multiples of 16 bytes. */
+template <typename F> struct held_row {
+    static __device__ __forceinline__ void run(const quant_params &p)
+    {
+        few_products<F, 1, true>::template run<true>(p);
     }
 };
 #endif

@@ -11,6 +11,7 @@ enum {
     PRODUCT_FEW_1,
     PRODUCT_FEW_2,
     PRODUCT_FEW_4,
+    PRODUCT_HELD,
     FUNCTIONS
 };
 
@@ -91,9 +92,15 @@ static int64_t few_warps(int64_t most, uint32_t rows, int64_t pairs)
 {
     if (pairs < FEW_LEAST)
         return FEW_LEAST;
-    if (rows == 1 && pairs > FEW_ONE_TURN && most > FEW_MANY_TURNS)
+    if (rows == 1 && pairs > FEW_WARPS && most > FEW_MANY_TURNS)
         return FEW_MANY_TURNS;
     return pairs < most ? pairs : most;
+}
+
+/* One row of a that is short, and rows of blocks that begin at multiples of 16 bytes. */
+static int is_held(const quant_params *p)
+{
+    return p->m == 1 && p->n <= HELD_MOST && p->row_bytes % 16 == 0;
 }
 
 /* Whether so many rows of a, beside blocks on their way to at least FEW_LEAST warps, fit into shared memory. */
@@ -106,8 +113,9 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     if (warps < FEW_LEAST || tiles > MOST_TILES)
         return 0;
     blocks = blocks < 1 ? 1 : blocks < pairs ? blocks : pairs;
-    warps = few_warps(warps < FEW_WARPS(rows) ? warps : FEW_WARPS(rows), rows,
-                      (pairs + blocks - 1) / blocks);
+    warps = is_held(p) ? FEW_LEAST
+                       : few_warps(warps < FEW_WARPS ? warps : FEW_WARPS, rows,
+                                   (pairs + blocks - 1) / blocks);
     *l = (few_launch){.rows = rows,
                       .blocks = (uint32_t)blocks,
                       .tiles = (uint32_t)tiles,
@@ -128,7 +136,7 @@ static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
     else if (p->m > 1 && fits_few(k, p, 2, l))
         l->f = k->function[PRODUCT_FEW_2];
     else if (fits_few(k, p, 1, l))
-        l->f = k->function[PRODUCT_FEW_1];
+        l->f = k->function[is_held(p) ? PRODUCT_HELD : PRODUCT_FEW_1];
     else
         return 0;
     return 1;
@@ -171,9 +179,9 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"dequantize",   "activate",      "product_one",
-                                        "product_many", "product_few_1", "product_few_2",
-                                        "product_few_4"};
+    static const char *const names[] = {"dequantize",    "activate",      "product_one",
+                                        "product_many",  "product_few_1", "product_few_2",
+                                        "product_few_4", "product_held"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;

@@ -166,7 +166,7 @@ template <typename F> using few_rows_1 = few_rows<F, 1>;
 template <typename F> using few_rows_2 = few_rows<F, 2>;
 template <typename F> using few_rows_4 = few_rows<F, 4>;
 #define QUANT_FEW(M)                                                   \
-    extern "C" __global__ void __launch_bounds__(32 * FEW_WARPS(M), 1) \
+    extern "C" __global__ void __launch_bounds__(32 * FEW_WARPS, 1) \
         product_few_##M(const __grid_constant__ quant_params p)        \
     {                                                                  \
         by_format<few_rows_##M>(p);                                    \
@@ -174,3 +174,8 @@ template <typename F> using few_rows_4 = few_rows<F, 4>;
 QUANT_FEW(1)
 QUANT_FEW(2)
 QUANT_FEW(4)
+extern "C" __global__ void __launch_bounds__(32 * FEW_LEAST, 2)
+    product_held(const __grid_constant__ quant_params p)
+{
+    by_format<held_row>(p);
+}

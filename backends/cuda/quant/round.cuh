@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * What kernels of quantised blocks share: floats of any dtype, codes of 8 bits, sums of a warp, copies to
- * shared memory. */
+ * shared memory, the beginning of the next kernel. */
 #ifndef NDOCK_CUDA_QUANT_ROUND_CUH
 #define NDOCK_CUDA_QUANT_ROUND_CUH
 #include <cuda_bf16.h>
@@ -71,6 +71,15 @@ template <int N> static __device__ __forceinline__ void copies_wait(void)
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 #endif
     __syncwarp();
+}
+
+/* The next kernel, if it waits for the end of this one by itself, may begin where this one's blocks of threads leave room,
+ * once all of these have called it. */
+static __device__ __forceinline__ void next_may_begin(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 #endif

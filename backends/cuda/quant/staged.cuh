@@ -4,7 +4,6 @@
 #define NDOCK_CUDA_QUANT_STAGED_CUH
 #include "quant/round.cuh"
 #include "quant/super.cuh"
-#include "walk/earlier.cuh"
 
 /* A piece is one unit of a row for each thread, or two small ones: `once` bytes of a row, and `room` in shared
  * memory. Rows begin `phase` bytes, below 16, after a multiple of 16, from which sources and places are counted; block i
@@ -108,17 +107,6 @@ template <typename F, bool EVEN> struct few_pieces {
           first(room + lies::target(lane)), to(first), at(begin), left((int)p.row_bytes),
           rows(p, begin)
     {
-    }
-    /* Asks for about as many bytes as are copied at first. */
-    __device__ __forceinline__ void ask(void) const
-    {
-        const int bytes =
-            (int)p.row_bytes < FEW_STAGED / FEW_ROWS ? (int)p.row_bytes : FEW_STAGED / FEW_ROWS;
-        for (int pair = at, asked = 0; pair < pairs && asked < FEW_STAGED;
-             pair += step, asked += FEW_ROWS * bytes)
-            for (int row = 2 * pair; row < 2 * pair + FEW_ROWS && row < p.rows; row++)
-                for (int i = lane * 128; i < bytes; i += 32 * 128)
-                    cuda_ask((const unsigned char *)p.blocks + row * p.row_bytes + i);
     }
     __device__ __forceinline__ void copy(int r) const
     {

@@ -26,8 +26,9 @@ struct unit_of_sixes {
     template <int I> __device__ __forceinline__ int nibbles(const int4 *x) const
     {
         const unsigned mask = I ? 0xf0f0f0f0u : 0x0f0f0f0fu;
-        return unit_dot(q + 4, mask, x[1], unit_dot(q, mask, x[0], 0)) >> 4 * I;
+        return unit_dot(q + 4, mask, x[1], unit_dot(q, mask, x[0], 0));
     }
+    static __device__ __forceinline__ float share(int i) { return unit_part(4 * i); }
     static __device__ __forceinline__ int offset(int) { return 0; }
     template <int I> __device__ __forceinline__ float least() const
     {
@@ -58,7 +59,8 @@ template <> struct unit<format_q5_K> : unit_of_sixes {
     template <int I> __device__ __forceinline__ int part(const int4 *x, int) const
     {
         const unsigned mask = 0x01010101u << I;
-        const int fifth = unit_dot(high + 4, mask, x[1], unit_dot(high, mask, x[0], 0)) << 4 >> I;
+        const int fifth = unit_dot(high + 4, mask, x[1], unit_dot(high, mask, x[0], 0))
+                          << 4 + 3 * I;
         return (nibbles<I>(x) + fifth) * (int)(scale >> 8 * I & 255);
     }
 };
@@ -70,11 +72,12 @@ struct unit_of_pairs {
     static constexpr bool mixed = false;
     float d, low;
     unsigned q[2][4];
-    /* The products of the two bits of group I, and sum, which is in units of their place. */
+    /* The products of the two bits of group I where they lie. */
     template <int I> __device__ __forceinline__ int dot(const int4 &x, int sum) const
     {
-        return unit_dot(q[I / 4], 0x03030303u << 2 * (I % 4), x, sum) >> 2 * (I % 4);
+        return unit_dot(q[I / 4], 0x03030303u << 2 * (I % 4), x, sum);
     }
+    static __device__ __forceinline__ float share(int i) { return unit_part(2 * (i % 4)); }
 };
 template <> struct unit<format_q2_K> : unit_of_pairs {
     unsigned scale[4], min[4], half; /* of four halves of groups, of which the unit has two */
@@ -161,12 +164,13 @@ template <> struct unit<format_q6_K> {
     }
     /* A code is 16*(h - 2) and four bits, where h are two of the high bits. */
     static __device__ __forceinline__ int offset(int i) { return -2 * (1 << 2 * i); }
+    static __device__ __forceinline__ float share(int i) { return unit_part(i / 2 * 4); }
     template <int I> __device__ __forceinline__ int part(const int4 *x, int less) const
     {
         constexpr int place = I / 2 * 4; /* of the four bits in q */
         const int far =
                       unit_dot(high, 0x03030303u << 2 * I, x[0], less) * (1 << (4 + place - 2 * I)),
-                  all = unit_dot(q[I % 2], 0x0f0f0f0fu << place, x[0], far) >> place;
+                  all = unit_dot(q[I % 2], 0x0f0f0f0fu << place, x[0], far);
         return all * (I % 2 ? (int)scale[I / 2] >> 24 : (int)(scale[I / 2] << 16) >> 24);
     }
 };

@@ -2,7 +2,7 @@
  * What one thread takes of a row of blocks in shared memory: a unit, 32 or 64 elements. Its elements are of
  * one, two or four groups of 32 of the row's, of each the whole group or one half, so that shifts and masks
  * are constants and nothing is read twice. A field of each byte is masked, not moved, and its products with
- * a's codes are shifted instead; what codes are less by is taken from the sum of a's codes. */
+ * a's codes are shifted instead, or multiplied by a's d, of which there is a share for each group; what codes are less by is taken from the sum of a's codes. */
 #ifndef NDOCK_CUDA_QUANT_UNIT_CUH
 #define NDOCK_CUDA_QUANT_UNIT_CUH
 #include "quant/format.cuh"
@@ -69,6 +69,11 @@ static __device__ __forceinline__ void unit_aligned(const unsigned char *bytes, 
     word[2] = v.z;
     word[3] = v.w;
 }
+/* 2^-bits. */
+static __device__ __forceinline__ float unit_part(int bits)
+{
+    return __int_as_float((127 - bits) << 23);
+}
 static __device__ __forceinline__ float unit_float(unsigned bits)
 {
     return __half2float(__ushort_as_half((unsigned short)bits));
@@ -77,7 +82,7 @@ static __device__ __forceinline__ float unit_float(unsigned bits)
 /* Facts of a unit: groups of 32 whose elements it has; pieces of 16 elements of each; units of a block; whether
  * a's codes of a group are in the order 0 16 1 17 2 18 .... It is made of the whole words in which a block begins,
  * `shift` bits after the first, and of the unit's number in the block, and has d and low, factors of its integers.
- * part<i>(x, less) are the products of its elements of group i with a's codes x; `less` is what these codes' sum
+ * part<i>(x, less) are the products of its elements of group i with a's codes x, 1/share(i) times; `less` is what these codes' sum
  * times offset(i) is, where elements are stored as more than they are. least<i>(), where the format has minima, is
  * what is multiplied by that sum. */
 struct unit_of_32 {
@@ -86,6 +91,7 @@ struct unit_of_32 {
     float d, low;
     template <int I> __device__ __forceinline__ float least() const { return 1; }
     static __device__ __forceinline__ int offset(int) { return 0; }
+    static __device__ __forceinline__ float share(int) { return 1; }
 };
 template <typename F> struct unit;
 

@@ -5,29 +5,12 @@
 
 /* Called by every thread before it touches memory: waits until what was queued before has ended and
  * its writes are seen. Each kernel that is queued so waits, so the end of one means the end of all
- * before it. The next kernel may begin when this one ends, and needs no leave before: of short kernels on an
- * H100 that was slower. */
+ * before it. The next kernel may begin when this one ends, and needs no leave before: on an H100 that
+ * was slower. */
 static __device__ __forceinline__ void cuda_after_earlier(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-/* The next kernel's blocks of threads may begin where those of this one leave room, once all of these have called it. */
-static __device__ __forceinline__ void cuda_next_may_begin(void)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
-/* Asks the second-level cache for the 128 bytes at an address. Earlier kernels' writes go through that cache, so that this
- * may come before cuda_after_earlier(). */
-static __device__ __forceinline__ void cuda_ask(const unsigned char *at)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 #endif
 }
 
