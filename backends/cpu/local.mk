@@ -13,7 +13,7 @@ cpu_isa_sources = \
   %reldir%/quant/quant_isa.c \
   %reldir%/random/random_isa.c %reldir%/random/sampler_isa.c \
   %reldir%/reduce/reduce_isa.c \
-  %reldir%/index/search_isa.c \
+  %reldir%/index/search_isa.c %reldir%/index/select_isa.c \
   %reldir%/sort/sort_isa.c
 cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DCPU_ISA_HIGHEST=$(ND_CPU_ISA_HIGHEST) -DCPU_HAS_AMX=$(ND_AMX) $(ND_CPU_CALLS)
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
@@ -86,7 +86,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/host/bell.h %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
   %reldir%/host/ahead.h %reldir%/host/grain.h %reldir%/host/params.c %reldir%/host/quota.c %reldir%/host/quota.h %reldir%/host/scalar.c %reldir%/host/slots.h %reldir%/host/threads.c \
   %reldir%/index/count.c %reldir%/index/count_tmpl.h %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
-  %reldir%/index/eights.h %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c \
+  %reldir%/index/eights.h %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c %reldir%/index/select.h \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
   %reldir%/linalg/batch.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/iterate_tmpl.h \
   %reldir%/linalg/lapack.c %reldir%/linalg/lapack.h %reldir%/linalg/lapack_calls.h \
