@@ -15,8 +15,8 @@ static inline uint32_t chosen(uint32_t mask, int64_t room, int *count)
     return (uint32_t)((UINT64_C(1) << *count) - 1);
 }
 
-static void compress_4(const char *a, int64_t stride, const uint8_t *mask, int64_t mask_stride, int64_t n,
-                       char *to, int64_t step, int64_t position, int64_t end)
+static void compress_4(const char *a, int64_t stride, const uint8_t *mask, int64_t mask_stride,
+                       int64_t n, char *to, int64_t step, int64_t position, int64_t end)
 {
     int count;
     (void)stride, (void)mask_stride, (void)step;
@@ -26,12 +26,13 @@ static void compress_4(const char *a, int64_t stride, const uint8_t *mask, int64
         const __mmask16 m = _mm_test_epi8_mask(wanted, wanted);
         const __m512i x = _mm512_maskz_loadu_epi32(here, a + i * 4);
         const uint32_t kept = chosen(m, end - position, &count);
-        _mm512_mask_storeu_epi32(to + position * 4, (__mmask16)kept, _mm512_maskz_compress_epi32(m, x));
+        _mm512_mask_storeu_epi32(to + position * 4, (__mmask16)kept,
+                                 _mm512_maskz_compress_epi32(m, x));
     }
 }
 
-static void compress_8(const char *a, int64_t stride, const uint8_t *mask, int64_t mask_stride, int64_t n,
-                       char *to, int64_t step, int64_t position, int64_t end)
+static void compress_8(const char *a, int64_t stride, const uint8_t *mask, int64_t mask_stride,
+                       int64_t n, char *to, int64_t step, int64_t position, int64_t end)
 {
     int count;
     (void)stride, (void)mask_stride, (void)step;
@@ -41,7 +42,8 @@ static void compress_8(const char *a, int64_t stride, const uint8_t *mask, int64
         const __mmask8 m = (__mmask8)_mm_test_epi8_mask(wanted, wanted);
         const __m512i x = _mm512_maskz_loadu_epi64(here, a + i * 8);
         const uint32_t kept = chosen(m, end - position, &count);
-        _mm512_mask_storeu_epi64(to + position * 8, (__mmask8)kept, _mm512_maskz_compress_epi64(m, x));
+        _mm512_mask_storeu_epi64(to + position * 8, (__mmask8)kept,
+                                 _mm512_maskz_compress_epi64(m, x));
     }
 }
 

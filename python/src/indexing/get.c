@@ -113,7 +113,8 @@ nd_array *py_get_advanced(py_key *k)
     if (py_check_masks(k) < 0)
         return NULL;
     if (mask >= 0)
-        return only_mask(k, mask) ? py_select_rows(k->st, k->a, k->entry[0].array) : select_by_mask(k, mask);
+        return only_mask(k, mask) ? py_select_rows(k->st, k->a, k->entry[0].array)
+                                  : select_by_mask(k, mask);
     if (py_expand_masks(k) < 0 || py_plan_make(k, &p) < 0)
         return NULL;
     if (p.n == 0) {
