@@ -77,7 +77,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/conv/tap_tmpl.h %reldir%/conv/turn_avx2.h %reldir%/conv/turn_tmpl.h %reldir%/conv/weight.c %reldir%/conv/weight.h %reldir%/conv/weight_pack.c %reldir%/conv/widen.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/second_tmpl.h %reldir%/copy/tiles.c \
-  %reldir%/elementwise/divide.h %reldir%/elementwise/arith_tmpl.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
+  %reldir%/elementwise/divide.h %reldir%/elementwise/arith_tmpl.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/blocks.c %reldir%/elementwise/blocks.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
   %reldir%/elementwise/functions.h %reldir%/elementwise/lanes.h %reldir%/elementwise/loops_tmpl.h \
   %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/fftw.c %reldir%/fft/fftw.h %reldir%/host/choice.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
   %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/odd_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
@@ -110,7 +110,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/quant/dot_striped_tmpl.h %reldir%/quant/dot_vnni_tmpl.h %reldir%/quant/unpack_avx2.h %reldir%/quant/unpack_vnni.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
-  %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \
+  %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/plan.c %reldir%/reduce/plan.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \
   %reldir%/reduce/scan.c %reldir%/reduce/scan_loops.h %reldir%/reduce/scan_tmpl.h %reldir%/reduce/sum_tmpl.h %reldir%/reduce/type_tmpl.h \
   %reldir%/reduce/var_tmpl.h \
   %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/part.h \
