@@ -211,6 +211,11 @@ static int64_t compress_blocks(const ndp_call *call, int64_t *block)
 /* Elements of one dimension, so few that counting and moving them takes less than a plan and its
  * threads would. */
 enum { FEW = 4096 };
+static int is_few(const ndp_view *a)
+{
+    return a->ndim == 1 && a->shape[0] > 0 && a->shape[0] <= FEW;
+}
+
 static void compress_few(const ndp_call *call)
 {
     const ndp_view *a = &call->in[0], *mask = &call->in[1], *out = &call->out[0];
@@ -229,7 +234,7 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
     (void)kernel;
     (void)s;
     const ndp_view *a = &call->in[0], *mask = &call->in[1], *out = &call->out[0];
-    if (a->ndim == 1 && a->shape[0] > 0 && a->shape[0] <= FEW) {
+    if (is_few(a)) {
         compress_few(call);
         return NDP_OK;
     }
@@ -268,6 +273,8 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
 static uint64_t compress_scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
+    if (is_few(&call->in[0]))
+        return 0;
     int64_t block, blocks = compress_blocks(call, &block);
     return blocks > 1 ? (uint64_t)blocks * 8 : 0;
 }
