@@ -13,7 +13,7 @@ cpu_isa_sources = \
   %reldir%/quant/quant_isa.c \
   %reldir%/random/random_isa.c %reldir%/random/sampler_isa.c \
   %reldir%/reduce/reduce_isa.c \
-  %reldir%/index/search_isa.c \
+  %reldir%/index/search_isa.c %reldir%/index/select_isa.c \
   %reldir%/sort/sort_isa.c
 cpu_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DCPU_ISA_HIGHEST=$(ND_CPU_ISA_HIGHEST) -DCPU_HAS_AMX=$(ND_AMX) $(ND_CPU_CALLS)
 cpu_cflags = $(AM_CFLAGS) $(OPENMP_CFLAGS) $(ND_KERNEL_CFLAGS)
@@ -77,7 +77,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/conv/tap_tmpl.h %reldir%/conv/turn_avx2.h %reldir%/conv/turn_tmpl.h %reldir%/conv/weight.c %reldir%/conv/weight.h %reldir%/conv/weight_pack.c %reldir%/conv/widen.c \
   %reldir%/copy/cast.h %reldir%/copy/cast_loop_tmpl.h %reldir%/copy/cast_tmpl.h %reldir%/copy/copy.c %reldir%/copy/copy.h \
   %reldir%/copy/iota.c %reldir%/copy/move_tmpl.h %reldir%/copy/second_tmpl.h %reldir%/copy/tiles.c \
-  %reldir%/elementwise/divide.h %reldir%/elementwise/arith_tmpl.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
+  %reldir%/elementwise/divide.h %reldir%/elementwise/arith_tmpl.h %reldir%/elementwise/divide_tmpl.h %reldir%/elementwise/blocks.c %reldir%/elementwise/blocks.h %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h %reldir%/elementwise/loops.h \
   %reldir%/elementwise/functions.h %reldir%/elementwise/lanes.h %reldir%/elementwise/loops_tmpl.h \
   %reldir%/fft/fft.c %reldir%/fft/fft.h %reldir%/fft/fftw.c %reldir%/fft/fftw.h %reldir%/host/choice.h %reldir%/fft/lanes_tmpl.h %reldir%/fft/line.c %reldir%/fft/line.h \
   %reldir%/fft/line_tmpl.h %reldir%/fft/node_tmpl.h %reldir%/fft/odd_tmpl.h %reldir%/fft/pass_tmpl.h %reldir%/fft/plan.c %reldir%/fft/real_tmpl.h \
@@ -86,7 +86,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/host/bell.h %reldir%/host/code.c %reldir%/host/cpu.h %reldir%/host/host.c %reldir%/host/isa.c %reldir%/host/memory.c \
   %reldir%/host/ahead.h %reldir%/host/grain.h %reldir%/host/params.c %reldir%/host/quota.c %reldir%/host/quota.h %reldir%/host/scalar.c %reldir%/host/slots.h %reldir%/host/threads.c \
   %reldir%/index/count.c %reldir%/index/count_tmpl.h %reldir%/index/index.c %reldir%/index/index.h %reldir%/index/plan.c %reldir%/index/scatter.c %reldir%/index/scatter_loop_tmpl.h \
-  %reldir%/index/eights.h %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c \
+  %reldir%/index/eights.h %reldir%/index/scatter_tmpl.h %reldir%/index/search.c %reldir%/index/search.h %reldir%/index/search_tmpl.h %reldir%/index/select.c %reldir%/index/select.h \
   %reldir%/index/select_tmpl.h %reldir%/index/take.c %reldir%/index/take_tmpl.h \
   %reldir%/linalg/batch.c %reldir%/linalg/eigen.c %reldir%/linalg/factor.c %reldir%/linalg/iterate_tmpl.h \
   %reldir%/linalg/lapack.c %reldir%/linalg/lapack.h %reldir%/linalg/lapack_calls.h \
@@ -110,7 +110,7 @@ plugin_LTLIBRARIES += %reldir%/ndock-cpu.la
   %reldir%/quant/dot_striped_tmpl.h %reldir%/quant/dot_vnni_tmpl.h %reldir%/quant/unpack_avx2.h %reldir%/quant/unpack_vnni.h \
   %reldir%/random/random.c %reldir%/random/random.h %reldir%/random/sampler.c %reldir%/random/sampler.h \
   %reldir%/reduce/arg_tmpl.h %reldir%/reduce/finish.c %reldir%/reduce/lanes_tmpl.h %reldir%/reduce/logsumexp_tmpl.h \
-  %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \
+  %reldir%/reduce/minmax_tmpl.h %reldir%/reduce/plan.c %reldir%/reduce/plan.h %reldir%/reduce/prod_tmpl.h %reldir%/reduce/reduce.c %reldir%/reduce/reduce.h \
   %reldir%/reduce/scan.c %reldir%/reduce/scan_loops.h %reldir%/reduce/scan_tmpl.h %reldir%/reduce/sum_tmpl.h %reldir%/reduce/type_tmpl.h \
   %reldir%/reduce/var_tmpl.h \
   %reldir%/sort/elements.c %reldir%/sort/keys_tmpl.h %reldir%/sort/lanes.c %reldir%/sort/network_tmpl.h %reldir%/sort/part.h \

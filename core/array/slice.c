@@ -22,7 +22,9 @@ static nd_status resolve_range(const nd_index *x, int64_t extent, int position, 
     begin = begin < lowest ? lowest : begin > highest ? highest : begin;
     end = end < lowest ? lowest : end > highest ? highest : end;
     int64_t span = step > 0 ? end - begin : begin - end, stride = step > 0 ? step : -step;
-    *count = span > 0 ? (span - 1) / stride + 1 : 0;
+    *count = span <= 0     ? 0
+             : stride == 1 ? span
+                           : (span - 1) / stride + 1; /* most are spared the division */
     *first = *count ? begin : 0;
     return ND_OK;
 }

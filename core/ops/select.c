@@ -5,21 +5,22 @@
 #include "core/ops/ops.h"
 #include "core/run/dispatch.h"
 
-/* a as (n, inner...) and mask as (n): the mask's axes flattened on both. */
+/* a as (n, inner...) and mask as (n): the mask's axes flattened on both. own: those that were made for it. */
 typedef struct {
-    nd_array *a, *mask;
+    const nd_array *a, *mask;
+    nd_array *own[2];
 } selection;
 
 static void selection_finish(selection *s)
 {
-    nd_release(s->a);
-    nd_release(s->mask);
+    nd_release(s->own[0]);
+    nd_release(s->own[1]);
 }
 
 static nd_status selection_start(const nd_array *a, const nd_array *mask, selection *s)
 {
     int64_t shape[ND_MAX_NDIM];
-    *s = (selection){NULL, NULL};
+    *s = (selection){.a = a, .mask = mask};
     ND_RETURN_IF(nd__check_array("select", a, 0));
     ND_RETURN_IF(nd__check_array("select", mask, 1));
     ND_RETURN_IF(nd__check_same_device("select", a, mask, 0, 1));
@@ -35,14 +36,15 @@ static nd_status selection_start(const nd_array *a, const nd_array *mask, select
                         nd__shape_text(a->ndim, a->shape, want, sizeof want));
     }
     int inner = a->ndim - mask->ndim;
-    if (mask->ndim == 1) {
-        *s = (selection){nd_retain((nd_array *)a), nd_retain((nd_array *)mask)};
+    if (mask->ndim == 1)
         return ND_OK;
-    }
     shape[0] = mask->size;
     memcpy(shape + 1, a->shape + mask->ndim, (size_t)inner * sizeof *shape);
-    ND_RETURN_IF(nd_reshape_copy(a, inner + 1, shape, &s->a));
-    return nd_reshape_copy(mask, 1, shape, &s->mask);
+    ND_RETURN_IF(nd_reshape_copy(a, inner + 1, shape, &s->own[0]));
+    s->a = s->own[0];
+    ND_RETURN_IF(nd_reshape_copy(mask, 1, shape, &s->own[1]));
+    s->mask = s->own[1];
+    return ND_OK;
 }
 
 /* How a call is run: as any other; to count alone; or after it was counted. */
@@ -54,8 +56,9 @@ static nd_status run_whole(nd_device *dev, ndp_call *call, nd_counted *counted)
     return nd__run(dev, call);
 }
 
-static nd_status compress_run(nd_device *dev, const selection *s, const ndp_view *dst,
-                              const ndp_view *count, call_runner *run, nd_counted *counted)
+/* The call, whose rows, of a and dst, have as few dimensions as can be. */
+static nd_status compress_rows(nd_device *dev, const selection *s, const ndp_view *dst,
+                               const ndp_view *count, call_runner *run, nd_counted *counted)
 {
     int64_t inner[ND_MAX_NDIM], stride[2][ND_MAX_NDIM], shape[2][ND_MAX_NDIM], full[2][ND_MAX_NDIM];
     int n = s->a->ndim - 1;
@@ -75,6 +78,17 @@ static nd_status compress_run(nd_device *dev, const selection *s, const ndp_view
         v[i].flags = nd__is_c_order(n + 1, shape[i], full[i]) ? NDP_VIEW_CONTIGUOUS : 0;
     }
     const ndp_view in[2] = {v[1], nd__view(s->mask)}, out[2] = {v[0], *count};
+    ndp_call call;
+    nd__set_call(&call, ND_OP_compress, 2, in, 2, out);
+    return run(dev, &call, counted);
+}
+
+static nd_status compress_run(nd_device *dev, const selection *s, const ndp_view *dst,
+                              const ndp_view *count, call_runner *run, nd_counted *counted)
+{
+    if (s->a->ndim > 1)
+        return compress_rows(dev, s, dst, count, run, counted);
+    const ndp_view in[2] = {nd__view(s->a), nd__view(s->mask)}, out[2] = {*dst, *count};
     ndp_call call;
     nd__set_call(&call, ND_OP_compress, 2, in, 2, out);
     return run(dev, &call, counted);
@@ -240,15 +254,16 @@ static nd_status check_count(const char *op, const nd_array *dst, const nd_array
     return ND_OK;
 }
 
-/* A copy in place of *a if a result may lie in it. */
-static nd_status part_from_results(nd_array **a, const nd_array *dst, const nd_array *count)
+/* A copy in place of *a, if a result may lie in it; *own, which is released, is what *a was made as, or NULL. */
+static nd_status part_from_results(const nd_array **a, nd_array **own, const nd_array *dst,
+                                   const nd_array *count)
 {
-    nd_array *own;
+    nd_array *copy;
     if (!nd__may_overlap(*a, dst) && !nd__may_overlap(*a, count))
         return ND_OK;
-    ND_RETURN_IF(nd_copy(*a, NULL, &own));
-    nd_release(*a);
-    *a = own;
+    ND_RETURN_IF(nd_copy(*a, NULL, &copy));
+    nd_release(*own);
+    *a = *own = copy;
     return ND_OK;
 }
 
@@ -268,8 +283,8 @@ nd_status nd_select_into(const nd_array *a, const nd_array *mask, const nd_array
         ND_GOTO_IF(done, nd__fail(ND_ERR_DTYPE, "select", 2, "the destination is %s, the array %s",
                                   nd_dtype_name(dst->dtype), nd_dtype_name(a->dtype)));
     ND_GOTO_IF(done, check_count("select", dst, count, 3));
-    ND_GOTO_IF(done, part_from_results(&s.a, dst, count));
-    ND_GOTO_IF(done, part_from_results(&s.mask, dst, count));
+    ND_GOTO_IF(done, part_from_results(&s.a, &s.own[0], dst, count));
+    ND_GOTO_IF(done, part_from_results(&s.mask, &s.own[1], dst, count));
     if (s.a->size == 0)
         ND_GOTO_IF(done, nd_count_nonzero_into(s.mask, NULL, count));
     else
@@ -342,7 +357,7 @@ done:
 
 nd_status nd_nonzero_into(const nd_array *a, const nd_array *dst, const nd_array *count)
 {
-    nd_array *own;
+    nd_array *own = NULL;
     ND_RETURN_IF(check_rank(a));
     ND_RETURN_IF(nd__check_writable("nonzero", dst, 1));
     ND_RETURN_IF(nd__check_same_device("nonzero", a, dst, 0, 1));
@@ -352,10 +367,9 @@ nd_status nd_nonzero_into(const nd_array *a, const nd_array *dst, const nd_array
         return nd__fail(ND_ERR_DTYPE, "nonzero", 1, "the destination is %s, not i64",
                         nd_dtype_name(dst->dtype));
     ND_RETURN_IF(check_count("nonzero", dst, count, 2));
-    own = nd_retain((nd_array *)a);
-    nd_status status = part_from_results(&own, dst, count);
+    nd_status status = part_from_results(&a, &own, dst, count);
     if (status == ND_OK)
-        status = nonzero_run(own, dst, count);
+        status = nonzero_run(a, dst, count);
     nd_release(own);
     return status;
 }

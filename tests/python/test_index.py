@@ -206,6 +206,21 @@ def test_masks_of_all_sizes(device):
 
 
 @EACH
+def test_masks_of_elements_of_every_size(device):
+    """Vectors of 8 and 16 elements, what is left behind them, and blocks: x[mask] beside a list of Python's."""
+    rng = random.Random(7)
+    for dtype in (nd.int8, nd.float16, nd.float32, nd.int64, nd.complex128):
+        for n in (*range(1, 36), 100, 4096, 4097) + ((70001,) if dtype in (nd.float32, nd.int64) else ()):
+            values = [rng.randrange(-100, 100) for _ in range(n)]
+            for share in (0.1, 0.5, 1):
+                chosen = [rng.random() < share for _ in range(n)]
+                x, mask = nd.asarray(values, dtype=dtype, device=device), nd.asarray(chosen, device=device)
+                want = [v for v, c in zip(values, chosen) if c]
+                assert x[mask].tolist() == want, (dtype, n, share)
+                assert x[::-1][mask].tolist() == [v for v, c in zip(values[::-1], chosen) if c], (dtype, n, share)
+
+
+@EACH
 def test_nothing_is_behind_a_selection(device):
     x = nd.arange(64, device=device)[nd.arange(64, device=device) >= 62]
     assert x.shape == (2,) and nd.as_strided(x, (2,), (1,)).tolist() == [62, 63]

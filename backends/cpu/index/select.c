@@ -5,6 +5,7 @@
 #include <string.h>
 #include "index/eights.h"
 #include "index/index.h"
+#include "index/select.h"
 
 #define SELECTED __attribute__((may_alias))
 typedef uint8_t SELECTED u8;
@@ -91,8 +92,6 @@ typedef struct {
     int64_t (*positions)(const char *a, int64_t stride, int64_t first, int64_t n, int64_t *out,
                          int64_t step, int64_t position, int64_t end);
 } tester;
-typedef void compress_fn(const char *a, int64_t stride, const uint8_t *mask, int64_t mask_stride,
-                         int64_t n, char *to, int64_t step, int64_t position, int64_t end);
 
 #define TESTER(kind)                   \
     {                                  \
@@ -108,6 +107,12 @@ static const tester testers[NDP_DTYPE_END] = {
 };
 static compress_fn *const compresses[17] = {
     [1] = compress_1, [2] = compress_2, [4] = compress_4, [8] = compress_8, [16] = compress_16};
+
+static compress_fn *compress_for(int64_t nbytes, int64_t stride, int64_t mask_stride, int64_t step)
+{
+    compress_fn *dense = CPU_ISA_PICK(select_dense)->compress[nbytes];
+    return dense && stride == 1 && mask_stride == 1 && step == 1 ? dense : compresses[nbytes];
+}
 
 #define BLOCK 32768
 #define CHUNK_NBYTES (int64_t)(256 << 10)
@@ -206,6 +211,11 @@ static int64_t compress_blocks(const ndp_call *call, int64_t *block)
 /* Elements of one dimension, so few that counting and moving them takes less than a plan and its
  * threads would. */
 enum { FEW = 4096 };
+static int is_few(const ndp_view *a)
+{
+    return a->ndim == 1 && a->shape[0] > 0 && a->shape[0] <= FEW;
+}
+
 static void compress_few(const ndp_call *call)
 {
     const ndp_view *a = &call->in[0], *mask = &call->in[1], *out = &call->out[0];
@@ -213,9 +223,10 @@ static void compress_few(const ndp_call *call)
     const uint8_t *at = (const uint8_t *)cpu_ptr(mask);
     const int64_t total = count_1((const char *)at, mask->stride[0], n);
     set_count(call, total);
-    compresses[ndp_dtype_size(a->dtype)](cpu_ptr(a), a->stride[0], at, mask->stride[0], n,
-                                         cpu_ptr(out), out->stride[0], 0,
-                                         total < capacity ? total : capacity);
+    compress_fn *compress =
+        compress_for(ndp_dtype_size(a->dtype), a->stride[0], mask->stride[0], out->stride[0]);
+    compress(cpu_ptr(a), a->stride[0], at, mask->stride[0], n, cpu_ptr(out), out->stride[0], 0,
+             total < capacity ? total : capacity);
 }
 
 static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_call *call)
@@ -223,7 +234,7 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
     (void)kernel;
     (void)s;
     const ndp_view *a = &call->in[0], *mask = &call->in[1], *out = &call->out[0];
-    if (a->ndim == 1 && a->shape[0] > 0 && a->shape[0] <= FEW) {
+    if (is_few(a)) {
         compress_few(call);
         return NDP_OK;
     }
@@ -249,8 +260,10 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
     w.stride = a->stride[0];
     w.step = out->stride[0];
     w.capacity = out->shape[0];
-    w.compress = compresses[w.nbytes];
     w.row = cpu_walk_pop(&w.inner, row_stride);
+    w.compress = w.row == 1 && w.inner.size == 1
+                     ? compress_for(w.nbytes, w.stride, w.mask_stride, w.step)
+                     : compresses[w.nbytes];
     w.row_stride = row_stride[0];
     w.row_step = row_stride[1];
     cpu_parallel(w.blocks, 1, compress_write, &w);
@@ -260,6 +273,8 @@ static int32_t compress_run(const ndp_kernel *kernel, ndp_stream *s, const ndp_c
 static uint64_t compress_scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
+    if (is_few(&call->in[0]))
+        return 0;
     int64_t block, blocks = compress_blocks(call, &block);
     return blocks > 1 ? (uint64_t)blocks * 8 : 0;
 }

@@ -2,16 +2,9 @@
  * How a matrix product is cut up: kernels, orientation, tiles and scratch memory. Elements are the same
  * chains of multiply-adds whatever the tiles, whose number alone depends on how many threads there are. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "matmul/matmul.h"
-
-#include <stdlib.h>
-/* Only for a round on the card's host: taken out again. */
-static int64_t cpu_lab(const char *name, int64_t otherwise)
-{
-    const char *s = getenv(name);
-    return s ? atoll(s) : otherwise;
-}
 
 #define MM_FEW_ROWS 8
 #define MM_FEW_ROWS_FROM (32 << 10) /* elements of b */
@@ -84,17 +77,15 @@ static uint64_t wrap_integer(double v)
  * threads that get one more than others are waited for. */
 static void plan_tiles(mm_plan *p)
 {
-    static int64_t lab_tiles = -1, lab_least = -1;
-    if (lab_tiles < 0) {
-        lab_tiles = cpu_lab("NDOCK_LAB_TILES", cpu_team() > 4 ? 4 : 0);
-        lab_least = cpu_lab("NDOCK_LAB_LEAST", cpu_team() <= 8 ? 4 : 1);
-    }
-    const int64_t wanted = lab_tiles > 0 ? lab_tiles * cpu_team() : 16;
+    static int lab = -1;
+    if (lab < 0)
+        lab = getenv("NDOCK_LAB_TILES") ? atoi(getenv("NDOCK_LAB_TILES")) : 4;
+    const int64_t wanted = cpu_team() > 4 ? lab * cpu_team() : 16;
     const int64_t size = p->k->element;
     /* Small products are one tile, as far as can be. A tile begins where a panel of a does. */
     const int is_small = p->m * p->n * p->depth <= 2 * MM_TASK_WORK;
     /* Multiply-adds of a tile that is not halved further: many threads take smaller ones. */
-    const int64_t least = is_small ? 2 * MM_TASK_WORK : lab_least * MM_TASK_WORK / 2;
+    const int64_t least = is_small || cpu_team() <= 8 ? 2 * MM_TASK_WORK : MM_TASK_WORK / 2;
     const int64_t step_m = 12, step_n = 128 / size;
     int64_t tm = (is_small ? 960 : 480) / size / step_m * step_m, tn = 2048 / size;
     if (tm > p->m)
@@ -223,16 +214,11 @@ static void plan_few_rows(mm_plan *p)
         p->kc = 16384 / p->k->element / p->m / MM_DOT_BYTES * MM_DOT_BYTES;
     } else {
         /* Bytes of a row of b: few threads read long runs, but none is to be without a tile. */
-        static int64_t lab = -1, lab_bytes = -1;
-        if (lab < 0) {
-            lab = cpu_lab("NDOCK_LAB_SWEEP", cpu_team() > 16 ? cpu_team() : 16);
-            lab_bytes = cpu_lab("NDOCK_LAB_SWEEP_BYTES", 1024);
-        }
-        const int64_t wanted = lab;
-        const int64_t least = cpu_team() > 4 ? lab_bytes : p->m == 1 ? 8192 : 4096;
+        const int64_t wanted = cpu_team() > 16 ? cpu_team() : 16;
+        const int64_t least = cpu_team() > 4 ? 1024 : p->m == 1 ? 8192 : 4096;
         while (p->n / p->tile_n * p->batch < wanted &&
                p->tile_n * p->k->element >
-                   (cpu_ceil_div(p->n, p->tile_n) * p->batch < cpu_team() ? lab_bytes : least))
+                   (cpu_ceil_div(p->n, p->tile_n) * p->batch < cpu_team() ? 1024 : least))
             p->tile_n /= 2;
     }
 }

@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * softmax and log_softmax of single precision and below: of dense rows, and of rows that lie dense side by side. */
 #include <math.h>
+#include <stdlib.h>
 #include "norm/plan.h"
 #include "norm/single_rows.h"
 
-#include <stdlib.h>
-/* Only for a round on the card's host: taken out again. */
-static int64_t cpu_lab(const char *name, int64_t otherwise)
-{
-    const char *s = getenv(name);
-    return s ? atoll(s) : otherwise;
-}
-
-enum { GRAIN = 1 << 14 };
+enum { GRAIN = 1 << 14, FINE = GRAIN / 4 }; /* elements of a task: of many, and where there are few */
 
 typedef struct {
     const cpu_single_table *loops;
@@ -105,8 +98,17 @@ static void rows(void *ctx, int64_t begin, int64_t end)
         const cpu_place at = row;
         cpu_place_step(&row, 1);
         some_row(q, q->p->base[IN] + at.offset[IN], q->p->base[OUT] + at.offset[OUT],
-                 u + 1 < end ? row.offset[IN] - at.offset[IN] : 0, &b);
+                 u + 1 < q->cut.rows.size ? row.offset[IN] - at.offset[IN] : 0, &b);
     }
+}
+
+/* Of n elements. Threads with less than four tasks each take finer ones, so that who is late has less to do. */
+static int64_t task_elements(int64_t n)
+{
+    static int lab = -1;
+    if (lab < 0)
+        lab = getenv("NDOCK_LAB_SOFTMAX") != NULL;
+    return lab || n <= GRAIN || n / GRAIN >= 4 * cpu_threads() ? GRAIN : FINE;
 }
 
 int cpu_norm_softmax_rows(const norm_plan *p, const ndp_view *const *view, int kept)
@@ -116,10 +118,7 @@ int cpu_norm_softmax_rows(const norm_plan *p, const ndp_view *const *view, int k
         !cpu_single_cut_make(&q.cut, OUT + 1, view, 1u << IN | 1u << OUT, kept) ||
         q.cut.segments.size != 1)
         return 0;
-    static int64_t lab = -1;
-    if (lab < 0)
-        lab = cpu_lab("NDOCK_LAB_SOFTMAX", GRAIN);
-    const int64_t grain = (q.cut.rows.size * p->n > GRAIN ? lab : GRAIN) / p->n;
+    const int64_t grain = task_elements(q.cut.rows.size * p->n) / p->n;
     cpu_parallel(q.cut.rows.size, grain > 1 ? grain : 1, rows, &q);
     return 1;
 }

@@ -155,6 +155,8 @@ static inline int64_t py_work(const nd_array *a, const nd_array *b)
     int64_t work;
     return __builtin_add_overflow(nd_size(a), nd_size(b), &work) ? INT64_MAX : work;
 }
+/* Whether the device queues nothing, and no copy to the host that nobody waits for was made yet. */
+bool py_never_waits(nd_device *device);
 /* Makes py_unlock release the GIL always; called before a copy to the host that nobody waits
  * for. */
 void py_host_may_wait(void);

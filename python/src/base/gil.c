@@ -19,18 +19,19 @@ void py_host_may_wait(void)
     atomic_store(&host_may_wait, true);
 }
 
+bool py_never_waits(nd_device *device)
+{
+    if (atomic_load_explicit(&host_may_wait, memory_order_relaxed))
+        return false;
+    if (device == atomic_load_explicit(&known_serial, memory_order_relaxed))
+        return true;
+    if (py_is_async(device))
+        return false;
+    atomic_store_explicit(&known_serial, device, memory_order_relaxed);
+    return true;
+}
+
 PyThreadState *py_unlock(const nd_array *a, int64_t work)
 {
-    nd_device *device = nd_device_of(a);
-    if (work < UNLOCK_FROM) {
-        if (atomic_load_explicit(&host_may_wait, memory_order_relaxed))
-            return PyEval_SaveThread();
-        if (device == atomic_load_explicit(&known_serial, memory_order_relaxed))
-            return NULL;
-        if (!py_is_async(device)) {
-            atomic_store_explicit(&known_serial, device, memory_order_relaxed);
-            return NULL;
-        }
-    }
-    return PyEval_SaveThread();
+    return work < UNLOCK_FROM && py_never_waits(nd_device_of(a)) ? NULL : PyEval_SaveThread();
 }

@@ -102,7 +102,8 @@ int py_or_current(py_state *st, nd_device **device)
 int py_wait_array(py_state *st, const nd_array *a)
 {
     int32_t done = 0;
-    if (!py_is_async(nd_device_of(a)) && nd_array_query(a, &done) == ND_OK && done)
+    if (py_never_waits(nd_device_of(a)) ||
+        (!py_is_async(nd_device_of(a)) && nd_array_query(a, &done) == ND_OK && done))
         return 0;
     return wait_until(st, array_done, a);
 }

@@ -63,17 +63,15 @@ static nd_array *take_several(const py_plan *p)
     return py_plan_check(p, status) < 0 ? NULL : out;
 }
 
-/* Where a mask of the first axes is the whole key, it chooses rows of the array as it is. */
-static nd_array *select_rows(const py_key *k)
+nd_array *py_select_rows(py_state *st, const nd_array *a, const nd_array *mask)
 {
-    const nd_array *mask = k->entry[0].array;
     nd_array *out = NULL;
-    if (py_wait_array(k->st, mask) < 0)
+    if (py_wait_array(st, mask) < 0)
         return NULL;
-    PyThreadState *saved = py_unlock(k->a, nd_size(k->a));
-    nd_status status = nd_select(k->a, mask, &out);
+    PyThreadState *saved = py_unlock(a, nd_size(a));
+    nd_status status = nd_select(a, mask, &out);
     py_lock(saved);
-    return py_check(k->st, status) < 0 ? NULL : out;
+    return py_check(st, status) < 0 ? NULL : out;
 }
 
 static bool only_mask(const py_key *k, int at)
@@ -115,7 +113,8 @@ nd_array *py_get_advanced(py_key *k)
     if (py_check_masks(k) < 0)
         return NULL;
     if (mask >= 0)
-        return only_mask(k, mask) ? select_rows(k) : select_by_mask(k, mask);
+        return only_mask(k, mask) ? py_select_rows(k->st, k->a, k->entry[0].array)
+                                  : select_by_mask(k, mask);
     if (py_expand_masks(k) < 0 || py_plan_make(k, &p) < 0)
         return NULL;
     if (p.n == 0) {

@@ -38,6 +38,8 @@ nd_array *py_value_for(py_state *st, PyObject *value, const nd_array *dst);
 /* ---- keys that hold arrays or truth values (get.c, set.c) ---- */
 /* x[key]; NULL with an exception. */
 nd_array *py_get_advanced(py_key *k);
+/* Chooses rows of the array as it is, by a mask of its first axes that is the whole key. Waits. */
+nd_array *py_select_rows(py_state *st, const nd_array *a, const nd_array *mask);
 /* x[key] = value. */
 int py_set_advanced(py_key *k, PyObject *value);
 

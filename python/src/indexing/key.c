@@ -230,28 +230,48 @@ static nd_array *simple(py_state *st, nd_array *a, PyObject *key)
     nd_array *view = NULL;
     const bool several = PyTuple_Check(key);
     const Py_ssize_t n = several ? PyTuple_Size(key) : 1;
+    PyObject *entry[MOST_SIMPLE] = {key};
     if (n > MOST_SIMPLE || n > nd_ndim(a))
         return NULL;
+    for (Py_ssize_t i = 0; several && i < n; i++)
+        entry[i] = PyTuple_GetItem(key, i);
     for (Py_ssize_t i = 0; i < n;
          i++) /* all entries are looked at before code of any of them is called */
-        if (!is_simple(several ? PyTuple_GetItem(key, i) : key))
+        if (!is_simple(entry[i]))
             return NULL;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (read_simple(several ? PyTuple_GetItem(key, i) : key, &x[i]) != 0)
+        if (read_simple(entry[i], &x[i]) != 0)
             return NULL;
     (void)py_check(st, nd_slice(a, x, (int)n, &view));
     return view;
 }
 
-static PyObject *get(PyObject *self, PyObject *key)
+/* Whether the key is a mask of the first axis, as most masks are. */
+static bool is_row_mask(const nd_array *a, const nd_array *key)
 {
-    py_state *st = py_state_of_array(self);
-    nd_array *a = py_array_of(self), *r = simple(st, a, key);
+    return nd_dtype_of(key) == ND_BOOL && nd_ndim(key) == 1 && nd_ndim(a) > 0 && nd_size(key) > 0 &&
+           nd_size(key) == nd_shape(a)[0];
+}
+
+static nd_array *by_any_key(py_state *st, nd_array *a, PyObject *key)
+{
+    nd_array *r = NULL;
     py_key k; /* which is large, and therefore not cleared as a whole */
-    if (!r && !PyErr_Occurred() && read_key(&k, st, a, key) == 0) {
+    if (read_key(&k, st, a, key) == 0) {
         r = k.advanced ? py_get_advanced(&k) : view_of(&k);
         py_key_clear(&k);
     }
+    return r;
+}
+
+static PyObject *get(PyObject *self, PyObject *key)
+{
+    py_state *st = py_state_of_array(self);
+    nd_array *a = py_array_of(self), *listed = py_array_get(st, key), *r = NULL;
+    if (listed && is_row_mask(a, listed))
+        r = py_select_rows(st, a, listed);
+    else if ((listed || !(r = simple(st, a, key))) && !PyErr_Occurred())
+        r = by_any_key(st, a, key);
     return r ? py_array_new(st, r) : NULL;
 }
 
