@@ -8,7 +8,7 @@
 #include "sort/cub.h"
 #include "walk/plan.h"
 
-enum { LANES, KEYS, SEGMENTS, ROW_SEGMENTS, CLEAR, WINNERS, ROWS };
+enum { LANES, KEYS, SEGMENTS, ROW_SEGMENTS, ROW_SUMS, CLEAR, WINNERS, ROWS };
 #define MANY_LANES 65536
 #define FEW_UPDATES 32
 #define FEW_VECTORS 8 /* of a row, below which a warp for each would be mostly idle */
@@ -220,7 +220,7 @@ static int32_t run_segments(const cuda_kernel *k, ndp_stream *s, const scatter_p
 {
     p->by_destination = (uint64_t)p->extent <= plan->items / LONG_SEGMENTS;
     if (p->by_destination)
-        return launch_rows(k, ROW_SEGMENTS, s, (uint64_t)p->extent, SCATTER_FEW_THREADS, p);
+        return launch_rows(k, p->mode == SCATTER_ADD ? ROW_SUMS : ROW_SEGMENTS, s, (uint64_t)p->extent, SCATTER_FEW_THREADS, p);
     return launch_rows(k, ROW_SEGMENTS, s, (plan->items + 31) / 32, SCATTER_ROW_THREADS, p);
 }
 
@@ -274,6 +274,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
                                         [KEYS] = "scatter_keys",
                                         [SEGMENTS] = "scatter_segments_%s",
                                         [ROW_SEGMENTS] = "scatter_row_segments_%s",
+                                        [ROW_SUMS] = "scatter_row_sums_%s",
                                         [CLEAR] = "scatter_clear",
                                         [WINNERS] = "scatter_winners",
                                         [ROWS] = "scatter_rows"};

@@ -290,6 +290,85 @@ template <int DTYPE> static __device__ __forceinline__ void row_segments(const s
     }
 }
 
+/* ---- sums of rows with few destinations: a warp for each of them, which finds its rows in the order and has some under
+ * way while it adds others ---- */
+
+/* What a lane knows of 32 items that follow each other in the order: the row of one, 0 where that is another key's. */
+static __device__ __forceinline__ int64_t row_of(const scatter_params &p, uint64_t i, uint64_t key,
+                                                 bool *same)
+{
+    i += threadIdx.x % 32;
+    *same = i < p.items.size && key_at(p, i) == key;
+    return *same ? (int64_t)order_at(p, i) * p.source_row_vectors : 0;
+}
+
+/* A vector each of rows whose numbers lanes `first` and on know. */
+template <class S>
+static __device__ __forceinline__ void load_rows(row_vector<S> *x, const uint4 *from, int64_t row,
+                                                 int first)
+{
+#pragma unroll
+    for (int u = 0; u < SCATTER_SUM_UNROLL; u++)
+        x[u].words = from[__shfl_sync(0xffffffffu, row, first + u)];
+}
+
+template <int DTYPE, class S>
+static __device__ __forceinline__ void add_rows(row_vector<S> &sum, const row_vector<S> *x,
+                                                int count)
+{
+#pragma unroll
+    for (int u = 0; u < SCATTER_SUM_UNROLL; u++)
+        if (u < count)
+#pragma unroll
+            for (int n = 0; n < (int)(16 / sizeof(S)); n++)
+                sum.at[n] = update<DTYPE>(SCATTER_ADD, sum.at[n], x[u].at[n]);
+}
+
+/* Adds up column v of the rows whose keys, from the i-th item on, are this one. */
+template <int DTYPE>
+static __device__ __forceinline__ void sum_column(const scatter_params &p, uint64_t i, uint64_t key,
+                                                  uint32_t v)
+{
+    typedef typename element<DTYPE>::stored S;
+    const int U = SCATTER_SUM_UNROLL, PARTS = 32 / U;
+    const uint32_t column = v < p.vectors ? v : 0;
+    uint4 *to = (uint4 *)p.out + (int64_t)key * p.out_row_vectors + column;
+    const uint4 *from = (const uint4 *)p.source + column;
+    row_vector<S> sum, x[2][U];
+    bool same, next_same, later_same;
+    int64_t row = row_of(p, i, key, &same), next = row_of(p, i + 32, key, &next_same);
+    sum.words = *to;
+    load_rows(x[0], from, row, 0);
+    for (int count = 32; count == 32; i += 32) {
+        const int64_t later = row_of(p, i + 64, key, &later_same);
+        count = __popc(__ballot_sync(0xffffffffu, same));
+#pragma unroll
+        for (int part = 0; part < PARTS; part++) {
+            const bool last = part == PARTS - 1;
+            load_rows(x[(part + 1) % 2], from, last ? next : row, last ? 0 : (part + 1) * U);
+            add_rows<DTYPE>(sum, x[part % 2], count - part * U);
+        }
+        row = next;
+        same = next_same;
+        next = later;
+        next_same = later_same;
+    }
+    if (v < p.vectors)
+        *to = sum.words;
+}
+
+template <int DTYPE> static __device__ __forceinline__ void row_sums(const scatter_params &p)
+{
+    uint64_t warps = cuda_threads() / 32;
+    for (uint64_t key = cuda_thread() / 32; key < (uint64_t)p.extent; key += warps) {
+        uint64_t i = keys_below(p, key);
+        if (i == p.items.size || key_at(p, i) != key)
+            continue;
+        for (uint32_t piece = blockIdx.y; piece * 32 < p.vectors; piece += gridDim.y)
+            sum_column<DTYPE>(p, i, key, piece * 32 + threadIdx.x % 32);
+    }
+}
+
 extern "C" __global__ void scatter_clear(const __grid_constant__ scatter_params p)
 {
     for (uint64_t i = cuda_thread(); i < (uint64_t)p.extent; i += cuda_threads())
@@ -346,10 +425,17 @@ extern "C" __global__ void __launch_bounds__(SCATTER_ROW_THREADS)
     {                                                                                            \
         kind<NDP_##NAME>(p);                                                                     \
     }
+#define SCATTER_SUMS(NAME)                                                 \
+    extern "C" __global__ void __launch_bounds__(SCATTER_FEW_THREADS)      \
+        scatter_row_sums_##NAME(const __grid_constant__ scatter_params p)  \
+    {                                                                      \
+        row_sums<NDP_##NAME>(p);                                           \
+    }
 #define SCATTERS(NAME)      \
     SCATTER(lanes, NAME)    \
     SCATTER(segments, NAME) \
-    SCATTER(row_segments, NAME)
+    SCATTER(row_segments, NAME) \
+    SCATTER_SUMS(NAME)
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \
     CUDA_OF_KIND(KIND, SCATTERS)(NAME)
 #include <ndock/dtype.def>

@@ -14,7 +14,8 @@ enum {
     SCATTER_ROW_THREADS = 256,
     SCATTER_FEW_THREADS = 64, /* of a block where segments are long: they end at different times */
     SCATTER_ROW_UNROLL = 8,   /* rows of a warp under way when they are set */
-    SCATTER_SEGMENT_UNROLL = 16 /* and when they are added up */
+    SCATTER_SEGMENT_UNROLL = 16, /* and when they are added up */
+    SCATTER_SUM_UNROLL = 8 /* rows that are read while as many are added, of few destinations */
 };
 typedef enum { SCATTER_SET, SCATTER_ADD, SCATTER_MIN, SCATTER_MAX } scatter_mode;
 

@@ -10,7 +10,7 @@ struct __align__(16) random_interval
     double factor, log; /* -2 r and 2 log(r), so that -2 log(m) = log - 2 log1p(m*r - 1) */
 };
 
-enum { RANDOM_INTERVALS = 65, RANDOM_FIRST_INTERVAL = 26 };
+enum { RANDOM_INTERVALS = 65, RANDOM_FIRST_INTERVAL = 26, RANDOM_PLACES = 24 * 64 + 1 };
 
 static __device__ const random_interval random_intervals[RANDOM_INTERVALS] = {
     {-2.8287296295166016, 0.693361072296618},    {-2.7978134155273438, 0.6713820170320776},
@@ -46,5 +46,18 @@ static __device__ const random_interval random_intervals[RANDOM_INTERVALS] = {
     {-1.4797687530517578, -0.6025227058598076},  {-1.4628562927246094, -0.6255125822987047},
     {-1.4463272094726562, -0.648239592959624},   {-1.4301681518554688, -0.6707103089820436},
     {-1.4143638610839844, -0.6929346373786495}};
+
+/* The interval of the whole numbers k = m 2^e of which i is 64 times the exponent and the six bits after the leading
+ * one: factor is of k, and log makes the logarithm that of k 2^-24. That of 2^24 alone is 0, here nearly. */
+static __device__ __forceinline__ random_interval random_place(int i)
+{
+    if (i == RANDOM_PLACES - 1)
+        return {-0x1p-23, 0x1p-1000};
+    const int below = i % 64 >= RANDOM_FIRST_INTERVAL, e = i / 64 + below; /* whether m is below 1 */
+    random_interval place = random_intervals[i % 64 + (below ? 0 : 64) - RANDOM_FIRST_INTERVAL];
+    place.factor *= __hiloint2double((1023 - e) << 20, 0);
+    place.log = fma((double)(24 - e), 2 * 0.69314718055994530942, place.log);
+    return place;
+}
 
 #endif

@@ -16,53 +16,75 @@
  * registers of a loop; as literals they would be made anew for every use, a fifth of all that runs.
  */
 struct random_constants {
-    double log[4], period, sine[5], cosine[5], turn, less_radius, less_power, less_turn;
+    double log[4], sine[5], cosine[5], turn, three_eighths, less_turn;
+    uint32_t one, two, eight, sixteen, right_14, doubt; /* right_14: 2^18, a factor for a shift */
 };
 /* sine and cosine are of units of 2^-32 turns. */
 static __constant__ random_constants random_table[1] = {
     {{0.24999999999740571, 0.08333332895670763, 0.031250238152210286, 0.012582031681843665},
-     -2 * 0.69314718055994530942 * 0x1p-20,
      {-5.218056424437415e-28, 5.583657737327933e-47, -2.8451780485647007e-66, 8.45660600360826e-86,
       -1.629185173050223e-105},
      {-1.0700646533225851e-18, 1.908397269146092e-37, -1.3614052701965631e-56,
       5.2024668837630845e-76, -1.2228173184152757e-95},
      6.283185307179586476925 * 0x1p-32,
-     0x1p52 - 1,
-     0x1p52 + 1047 * 0x1p20,
-     0x1p52 + 0x1p29}};
+     0.375,
+     0x1p52 + 0x1p29,
+     1,
+     2,
+     8,
+     16,
+     1u << 18,
+     0u - (0x80000000u - 0x8000u)}};
 
 /* What the loops of normal deviates read besides their parameters. */
 struct random_tables {
     const random_constants &constant;
-    const random_interval *intervals; /* in shared memory */
+    const random_interval *places; /* RANDOM_PLACES of them, in shared memory */
 };
 
-/* An integer as a double, less what and 2^52: the conversion would be four times as slow. */
+/* Doubles and logic take turns on an H200, multiply-adds of integers go beside them: these do what sums, shifts and
+ * selections would, by factors from memory, of which the compiler can make nothing else. */
+RANDOM_FN uint32_t random_mad(uint32_t x, uint32_t factor, uint32_t y)
+{
+    return x * factor + y;
+}
+
+/* An integer as a double, less what and 2^52. */
 RANDOM_FN double random_whole(uint32_t i, double less)
 {
     return __hiloint2double(0x43300000, (int)i) - less;
 }
 
-/* sqrt(-2 log((w >> 8) + 1) * 2^-24), not for the largest w. x = m * 2^e, m from about sqrt(1/2) to
- * sqrt(2). */
+/* The place of k, by the upper half of it as a double. */
+RANDOM_FN random_interval random_place_of(const random_tables &from, uint32_t high)
+{
+    const random_constants &c = from.constant;
+    const uint32_t place = __umulhi(high, c.right_14);
+#ifdef __CUDA_ARCH__
+    const uint32_t at = random_mad(place, c.sixteen, (uint32_t)__cvta_generic_to_shared(from.places));
+    random_interval i;
+    asm("ld.shared.v2.f64 {%0, %1}, [%2 + -1047552];" : "=d"(i.factor), "=d"(i.log) : "r"(at));
+    return i; /* the first one is that of 1.0, 1023 << 6 */
+#else
+    return from.places[place - (1023 << 6)];
+#endif
+}
+
+/* sqrt(-2 log(k 2^-24)), k = (w >> 8) + 1; where that is 0, 2^-500. */
 RANDOM_FN double random_radius_near(const random_tables &from, uint32_t w)
 {
     const random_constants &c = from.constant;
-    double k = random_whole(w >> 8, c.less_radius), y, g, z;
-    int32_t high = __double2hiint(k), power = (high + 0x00095f62) & 0x7ff00000;
-    high = high - power + 0x3ff00000;
-    const random_interval i = from.intervals[(high >> 14 & 0x7f) - RANDOM_FIRST_INTERVAL];
-    double m = __hiloint2double(high, __double2loint(k));
-    double e = random_whole((uint32_t)power, c.less_power);
-    double f = fma(m, i.factor, 2.0), p = c.log[3];
+    double k = (double)((w >> 8) + 1), y, g, z;
+    const random_interval i = random_place_of(from, (uint32_t)__double2hiint(k));
+    double f = fma(k, i.factor, 2.0), p = c.log[3];
 #pragma unroll
     for (int n = 2; n >= 0; n--)
         p = fma(p, f, c.log[n]);
-    double a = fma(f * f, p, f) + fma(e, c.period, i.log);
+    double a = fma(f, fma(p, f, 1.0), i.log);
     y = cm_rsqrt_rough(a);
     g = a * y;
     z = fma(-g, y, 1.0);
-    return fma(g * z, fma(z, 0.375, 0.5), g);
+    return fma(g * z, fma(z, c.three_eighths, 0.5), g);
 }
 
 /* Cosine and sine of u from -2^29 to 2^29 units of 2^-32 turns. */
@@ -79,25 +101,27 @@ RANDOM_FN void random_turn_near(const random_constants &k, double u, double *cos
 }
 
 /* Within 2^12 units in the 53rd bit of a tie between two floats. */
-RANDOM_FN bool random_doubtful(double x)
+RANDOM_FN bool random_doubtful(const random_constants &c, double x)
 {
-    return (uint32_t)__double2loint(x) * 8 - (0x80000000u - 0x8000u) < 0x10000u;
+    return random_mad((uint32_t)__double2loint(x), c.eight, c.doubt) < 0x10000u;
 }
 
-/* Whether the pair is sure to be as the sequence has it. */
-RANDOM_FN bool random_normal_near(const random_tables &k, uint32_t w1, uint32_t w2, float z[2])
+/* Whether the pair is sure to be as the sequence has it, but for the sign of zeros where w1 is the largest word. */
+RANDOM_FN bool random_normal_near(const random_tables &from, uint32_t w1, uint32_t w2, float z[2])
 {
-    /* w2 is quarter/4 + t turns, |t| <= 1/8, in units of 2^-32 that its low 8 bits do not count. */
-    uint32_t from = w2 + 0x20000000u;
-    double c, s, r = random_radius_near(k, w1);
-    random_turn_near(k.constant, random_whole(from & 0x3fffff00u, k.constant.less_turn), &c, &s);
+    /* w2 is quarter/4 + t turns, |t| <= 1/8, in units of 2^-32 that its low 8 bits do not count. The cosine's sign is
+     * that of the next quarter's sine. */
+    const random_constants &k = from.constant;
+    uint32_t turn = random_mad(w2, k.one, 0x20000000u), next = random_mad(w2, k.one, 0x60000000u);
+    double c, s, r = random_radius_near(from, w1);
+    random_turn_near(k, random_whole(turn & 0x3fffff00u, k.less_turn), &c, &s);
     c *= r;
     s *= r;
-    bool swap = from & 0x40000000u;
     uint32_t c32 = __float_as_uint((float)c), s32 = __float_as_uint((float)s);
-    z[0] = __uint_as_float((swap ? s32 : c32) ^ ((from ^ (from << 1)) & 0x80000000u));
-    z[1] = __uint_as_float((swap ? c32 : s32) ^ (from & 0x80000000u));
-    return !((int)random_doubtful(c) | (int)random_doubtful(s) | (int)(w1 >= 0xffffff00u));
+    uint32_t swapped = __umulhi(turn * k.two, k.two) * (s32 * k.one - c32); /* of odd quarters */
+    z[0] = __uint_as_float(random_mad(swapped, k.one, c32) ^ (next & 0x80000000u));
+    z[1] = __uint_as_float((s32 * k.one - swapped) ^ (turn & 0x80000000u));
+    return !((int)random_doubtful(k, c) | (int)random_doubtful(k, s));
 }
 
 #endif

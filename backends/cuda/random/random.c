@@ -88,7 +88,7 @@ static void set_parameters(random_params *p, const ndp_random *r, int32_t op, in
     } else if (op == NDP_OP_random_normal) {
         p->range = r->b;
         p->range_f32 = (float)r->b;
-        p->plain = r->b == 1;
+        p->plain = r->b == 1 && !(r->a == 0 && signbit(r->a));
     }
     p->finite = isfinite(p->a_f32) && isfinite(p->range_f32);
 }
@@ -104,7 +104,7 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, random_params *p)
 {
     uint64_t items = p->n / (uint64_t)per_block(k->dtype[0]) + 2;
     uint64_t blocks = (items + RANDOM_THREADS - 1) / RANDOM_THREADS;
-    uint64_t most = (uint64_t)k->dev->sm_count * 64;
+    uint64_t most = (uint64_t)k->dev->sm_count * (k->op == NDP_OP_random_normal ? 20 : 64);
     return cuda_launch(k, k->function[0], s, (uint32_t)(blocks < most ? blocks : most),
                        RANDOM_THREADS, 0, p);
 }

@@ -141,15 +141,15 @@ static __device__ __forceinline__ void strided(const random_params &p, const ran
     }
 }
 
-/* The block's copy of the intervals, where normal deviates need them. */
-template <int KIND, class T> static __device__ __forceinline__ const random_interval *intervals()
+/* The block's intervals of the logarithm, where normal deviates need them. */
+template <int KIND, class T> static __device__ __forceinline__ const random_interval *places()
 {
     if constexpr (KIND == RANDOM_NORMAL && sizeof(T) < 8) {
-        __shared__ random_interval copy[RANDOM_INTERVALS];
-        if (threadIdx.x < RANDOM_INTERVALS)
-            copy[threadIdx.x] = random_intervals[threadIdx.x];
+        __shared__ random_interval place[RANDOM_PLACES];
+        for (int i = threadIdx.x; i < RANDOM_PLACES; i += RANDOM_THREADS)
+            place[i] = random_place(i);
         __syncthreads();
-        return copy;
+        return place;
     }
     return nullptr;
 }
@@ -164,7 +164,7 @@ template <int KIND, class T> static __device__ __forceinline__ const random_inte
     extern "C" __global__ void __launch_bounds__(RANDOM_THREADS, RANDOM_BLOCKS) \
         name(const __grid_constant__ random_params p)                           \
     {                                                                           \
-        const random_tables c = {random_table[0], intervals<KIND, T>()};        \
+        const random_tables c = {random_table[0], places<KIND, T>()};           \
         if (p.dense && KIND == RANDOM_UNIFORM && p.plain)                       \
             dense<RANDOM_PLAIN, V, T>(p, c);                                    \
         else if (p.dense && KIND == RANDOM_NORMAL && p.plain)                   \

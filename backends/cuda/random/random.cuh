@@ -89,7 +89,7 @@ RANDOM_FN uint64_t random_integer(const random_params &p, uint64_t w)
 
 /* ---- a block's values, before they are stored: whether they are sure. Where they are not sure,
  * RANDOM_EXACT in place of RANDOM_NORMAL or RANDOM_STANDARD gives them. RANDOM_STANDARD: normal
- * deviates whose deviation is 1. ---- */
+ * deviates whose deviation is 1 and whose mean is not -0, so that signs of zeros do not show. ---- */
 enum {
     RANDOM_UNIFORM,
     RANDOM_PLAIN,
@@ -108,7 +108,8 @@ RANDOM_FN bool random_normals(const random_params &p, const random_tables &k, co
         if (exact)
             cuda_random_normal_f32(x.w[i], x.w[i + 1], &v[i], &v[i + 1]);
         else
-            sure &= random_normal_near(k, x.w[i], x.w[i + 1], &v[i]);
+            sure &= (int)random_normal_near(k, x.w[i], x.w[i + 1], &v[i]) &
+                    (int)(standard || x.w[i] < 0xffffff00u);
         v[i] = p.a_f32 + (standard ? v[i] : p.range_f32 * v[i]);
         v[i + 1] = p.a_f32 + (standard ? v[i + 1] : p.range_f32 * v[i + 1]);
     }

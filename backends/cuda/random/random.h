@@ -22,7 +22,7 @@ typedef struct {
     double a, range, below; /* uniform: low, high - low, largest result; normal: mean, deviation */
     float a_f32, range_f32, below_f32, high; /* the same in f32 */
     int32_t plain;    /* uniform: the range is a power of two, and no result exceeds the largest;
-                       * normal: the deviation is 1 */
+                       * normal: the deviation is 1, the mean not -0 */
     int32_t finite;   /* the range is, and with it all results before they are rounded to 16 bits */
     float below_half; /* what half_below is */
     uint32_t half_below; /* uniform f16, bf16: what replaces high; 0: nothing */
