@@ -18,8 +18,11 @@ int cuda_graphs_overlap(void)
     int now = atomic_load_explicit(&known, memory_order_relaxed);
     if (!now) {
         int32_t on = 1;
-        cuda_host->param(cuda_host->ctx, "GRAPH_OVERLAP", NDP_PARAM_BOOL,
-                         "in graphs small kernels begin while those before them end", &on);
+        cuda_host->param(
+            cuda_host->ctx, "GRAPH_OVERLAP", NDP_PARAM_BOOL,
+            "in graphs small kernels and products of quantised matrices with few rows begin "
+            "while those before them end",
+            &on);
         now = on ? 2 : 1;
         atomic_store_explicit(&known, now, memory_order_relaxed);
     }
