@@ -183,10 +183,12 @@ CM_FN float cm_f32_gelu(float x)
     float a = fminf(fabsf(x), 15.0f); /* Phi(-15) is 2^-167 */
     cm_pair<float> y = cm_product(a, 0.5f * a), z = cm_tail_scaled(a);
     float shifted = cm_fma(y.hi, -cm_const<float>::log2e, 12582912.0f), k = shifted - 12582912.0f;
-    float r = -cm_fma(k, cm_const<float>::ln2, y.hi) - cm_fma(k, cm_const<float>::ln2_low, y.lo);
-    float w = cm_fma(r * r, cm_exp_poly(r), r);
-    float tail = (z.hi + cm_fma(z.hi, w, cm_fma(z.lo, w, z.lo))) *
-                 cm_of_bits((cm_bits(shifted) << 23) + 0x5f800000u);
+    cm_pair<float> r = cm_fast_sum(-cm_fma(k, cm_const<float>::ln2, y.hi),
+                                   -cm_fma(k, cm_const<float>::ln2_low, y.lo));
+    float w = cm_fma(r.hi * r.hi, cm_exp_poly(r.hi), r.hi);
+    z.lo = cm_fma(z.hi, r.lo, cm_fma(z.lo, w, z.lo));
+    float tail =
+        (z.hi + cm_fma(z.hi, w, z.lo)) * cm_of_bits((cm_bits(shifted) << 23) + 0x5f800000u);
     return cm_fma(tail, -0x1p-64f, x * (x < 0 ? 0.0f : 1.0f));
 }
 CM_FN float cm_f32_elu(float x, float alpha)

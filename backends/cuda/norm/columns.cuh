@@ -222,16 +222,8 @@ template <class ROWS, int V> LINE_FN void columns_most(ROWS &rows, float (&most)
     rows.template each<false>([&](typename ROWS::vector &v, int) { columns_larger(most, v); });
 }
 
-/* LAB: powers by one product and the instruction. */
-struct columns_quick {
-    float most;
-    LINE_MEMBER void set(float m) { most = m; }
-    LINE_MEMBER bool is_nothing(float) const { return false; }
-    LINE_MEMBER float of(float x) const { return cm_exp2((x - most) * 1.44269504f); }
-};
-
 /* softmax of the tile, most being the thread's largest elements; turn: of the first join. */
-template <class T, bool LOG, class E = fit_exp<T>, class ROWS, int V, class SHARED>
+template <class T, bool LOG, class ROWS, int V, class SHARED>
 LINE_FN void columns_softmax(ROWS &rows, float (&most)[V], SHARED &s, int turn)
 {
     typedef typename ROWS::vector vector;
@@ -239,7 +231,7 @@ LINE_FN void columns_softmax(ROWS &rows, float (&most)[V], SHARED &s, int turn)
     const int lanes = rows.at.lanes;
     double joined[V], met[V];
     float high[V], low[V];
-    E e[V];
+    fit_exp<T> e[V];
     typename fit_sum<T>::type total[V];
 #pragma unroll
     for (int k = 0; k < V; k++)
@@ -348,8 +340,7 @@ LINE_FN void columns_take_part(ROWS &rows, const typename ROWS::vector *stage, i
         asm volatile("" : "+f"(most[k])::"memory");
 }
 
-template <class T, bool LOG, class E = fit_exp<T>>
-LINE_FN void columns_in_turn(const norm_params &p)
+template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
 {
     extern __shared__ __align__(32) unsigned char norm_stage[];
     __shared__ columns_post shared;
@@ -374,7 +365,7 @@ LINE_FN void columns_in_turn(const norm_params &p)
             columns_take_part(rows, stage, part, most);
             columns_copy_part(next, stage, part);
         }
-        columns_softmax<T, LOG, E>(rows, most, shared, turn);
+        columns_softmax<T, LOG>(rows, most, shared, turn);
         turn += LOG ? 3 : 2;
     }
     columns_cluster_sync(); /* as above */
@@ -387,14 +378,7 @@ LINE_FN void columns_in_turn(const norm_params &p)
         columns_##how<T, LOG>(p);                                                             \
     }
 #define NORM_COLUMNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_columns, once, T, LOG)
-#define NORM_TURNS(name, T, LOG)                                      \
-    NORM_COLUMNS_KERNEL(name##_turns, in_turn, T, LOG)                \
-    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1)   \
-        __launch_bounds__(NORM_COLUMN_THREADS, 1)                     \
-            name##_turns_quick(const __grid_constant__ norm_params p) \
-    {                                                                 \
-        columns_in_turn<T, LOG, columns_quick>(p);                    \
-    }
+#define NORM_TURNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_turns, in_turn, T, LOG)
 #else
 #define NORM_COLUMNS(name, T, LOG)
 #define NORM_TURNS(name, T, LOG)

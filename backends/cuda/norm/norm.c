@@ -2,7 +2,6 @@
  * Row normalisations: which kernel, how rows are shared among threads, and the parameters. */
 #include "norm/norm.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include "host/backend.h"
 #include "neural/group_call.h"
 #include "walk/plan.h"
@@ -276,8 +275,7 @@ static int32_t make_columns(cuda_kernel *k, const ndp_call *like, int module)
         return NDP_OK;
     const int last = like->in[0].dtype == NDP_F32 ? TURNS : COLUMNS;
     for (int how = COLUMNS; how <= last && status == NDP_OK; how++) {
-        snprintf(name, sizeof name, "%s_%s%s", cuda_op_name(like->op), suffixes[how],
-                 how == TURNS && getenv("NDOCK_LAB_SOFT") ? "_quick" : ""); /* LAB */
+        snprintf(name, sizeof name, "%s_%s", cuda_op_name(like->op), suffixes[how]);
         if (cuda_function(k->dev, module, name, &k->function[how]) != NDP_OK)
             return NDP_OK;
         status = cuda_fail(cu.cuFuncSetAttribute(

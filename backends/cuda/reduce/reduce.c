@@ -2,13 +2,12 @@
  * Reductions: which kernel, how the work is cut, and the parameters. */
 #include "reduce/keys.h"
 #include <math.h>
-#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { ROW, COL, ANY, JOIN, HELD, AHEAD };
+enum { ROW, COL, ANY, JOIN, HELD };
 enum { SUM, PROD, EXTREME, POSITION, COUNT, VAR, LOGSUMEXP };
 enum {
     /* Blocks of an SM that a cut reduction is spread over: as many as run at once where the end of
@@ -19,19 +18,13 @@ enum {
     CUT = 4096, /* items that a chunk of a lane's group has at least */
     MOST_CHUNKS = 4096,
     SHORT_ROWS = 4096, /* lines that are worth vectors however short they are */
-    LONG_ROWS = 2048,  /* vectors of a row of logsumexp from which on a block takes it */
+    HELD_LESS = 256,   /* vectors of a row of logsumexp from which on threads do not hold it */
     GRID_X = 1 << 20   /* blocks; each takes several results where that is not enough */
 };
 
-static int lab_lse(void) /* LAB */
-{
-    const char *e = getenv("NDOCK_LAB_LSE");
-    return e ? atoi(e) : 0;
-}
-
 static const char *const names[] = {"sum",   "prod", "extreme",  "position",
                                     "count", "var",  "logsumexp"};
-static const char *const suffixes[] = {"row", "col", "any", "join", "held", "ahead"};
+static const char *const suffixes[] = {"row", "col", "any", "join", "held"};
 
 static int kind_of(int32_t op)
 {
@@ -173,11 +166,7 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
     p->tail = (uint64_t)(inner->extent % V); /* only where it is the one reduced dimension */
     in_vectors(inner, V);
     p->items = (uint64_t)(p->count / V);
-    /* Long rows of logsumexp that a block shares reach the speed of memory, those of a warp three
-     * quarters of it (H100). */
-    const int shared =
-        kind == LOGSUMEXP && p->items >= LONG_ROWS && lab_lse() != 1 && lab_lse() != 3;
-    p->lanes = r->results < few || shared || (p->items >= 1024 && !(costly && r->results >= many))
+    p->lanes = r->results < few || (p->items >= 1024 && !(costly && r->results >= many))
                    ? REDUCE_THREADS
                    : lanes_of_items(p->items);
     p->width = REDUCE_THREADS / p->lanes;
@@ -188,13 +177,14 @@ static void plan_row(reduce_plan *r, int kind, int64_t V, int sm_count)
         at_once ? BLOCKS_AT_ONCE : BLOCKS_IN_TURN);
 }
 
-/* Rows of logsumexp that threads hold. */
+/* Rows of logsumexp that threads hold: of longer ones a warp that goes along a row is faster (H200, rows of
+ * 1,024 to 16,384 floats: .72-.98 of a copy's speed, held or shared by a block .58-.85). */
 static int is_held(const reduce_params *p, const ndp_view *in, int kind, int64_t V)
 {
     const int64_t items = p->count / V;
-    return kind == LOGSUMEXP && in->dtype != NDP_F64 && !lab_lse() && p->n_reduced == 1 &&
-           items > 0 && items <= REDUCE_HELD_VECTORS * REDUCE_THREADS &&
-           (items > 1 || p->results < SHORT_ROWS) && is_whole(in, in->ndim - 1, V, 0);
+    return kind == LOGSUMEXP && in->dtype != NDP_F64 && p->n_reduced == 1 && items > 0 &&
+           items < HELD_LESS && (items > 1 || p->results < SHORT_ROWS) &&
+           is_whole(in, in->ndim - 1, V, 0);
 }
 
 static void plan_held(reduce_plan *r, int64_t V)
@@ -325,9 +315,6 @@ static void make_plan(reduce_plan *r, const cuda_kernel *k, const ndp_call *call
         plan_col(r, kind_of(call->op), across, sm_count);
     else
         plan_any(r, sm_count);
-    if (r->how == ROW && lab_lse() >= 3 && kind_of(call->op) == LOGSUMEXP && bytes <= 4 &&
-        p->n_reduced == 1 && p->chunks == 1)
-        r->how = AHEAD;
     uint64_t width = (uint64_t)p->width;
     if (r->how == ROW && p->lanes == 1)
         width *= REDUCE_SHORT_UNROLL;
@@ -444,7 +431,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
-    const int last = kind == LOGSUMEXP && like->in[0].dtype != NDP_F64 ? AHEAD : JOIN;
+    const int last = kind == LOGSUMEXP && like->in[0].dtype != NDP_F64 ? HELD : JOIN;
     for (int how = ROW; how <= last && status == NDP_OK; how++) {
         snprintf(name, sizeof name, "%s_%s", names[kind], suffixes[how]);
         status = cuda_function(k->dev, module, name, &k->function[how]);

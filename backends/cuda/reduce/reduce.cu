@@ -93,44 +93,6 @@ LINE_FN typename OP::state reduce_fold(const reduce_params &p, const typename OP
     return s;
 }
 
-/* The same of one reduced dimension, where the next vectors are under way while these are folded. */
-template <class OP, int V, int U>
-LINE_FN typename OP::state reduce_fold_ahead(const reduce_params &p,
-                                             const typename OP::element *line, uint64_t lane)
-{
-    typedef typename OP::element T;
-    typedef cuda_vector<T, V> vector;
-    const vector *at = (const vector *)line + lane, *const end = (const vector *)line + p.items;
-    const int step = p.lanes;
-    typename OP::state s = OP::zero();
-    vector next[U];
-    bool more = at + (U - 1) * step < end;
-#pragma unroll
-    for (int u = 0; u < U; u++)
-        if (more)
-            next[u] = at[u * step];
-    while (more) {
-        T x[U * V];
-#pragma unroll
-        for (int k = 0; k < U * V; k++)
-            x[k] = next[k / V].at[k % V];
-        at += U * step;
-        more = at + (U - 1) * step < end;
-#pragma unroll
-        for (int u = 0; u < U; u++)
-            if (more)
-                next[u] = at[u * step];
-        OP::template add<U * V, V>(s, x, 0, 0, p);
-    }
-    for (; at < end; at += step) {
-        vector v = *at;
-        OP::template add<V, V>(s, v.at, 0, 0, p);
-    }
-    for (uint64_t t = lane; t < p.tail; t += step)
-        OP::template add<1, 1>(s, line + p.items * V + t, 0, 0, p);
-    return s;
-}
-
 /* The states of a group of lanes, a power of two up to the block, in its first lane. */
 template <class OP>
 LINE_FN typename OP::state reduce_lanes(const reduce_params &p, typename OP::state s)
@@ -186,7 +148,7 @@ template <class OP, int V> LINE_FN void reduce_vectors(const reduce_params &p)
     }
 }
 
-template <class OP, bool AHEAD = false> LINE_FN void reduce_row(const reduce_params &p)
+template <class OP> LINE_FN void reduce_row(const reduce_params &p)
 {
     typedef typename OP::element T;
     const int V = reduce_sizes<T>::row_vector, U = reduce_row_unroll<OP>::U;
@@ -201,10 +163,7 @@ template <class OP, bool AHEAD = false> LINE_FN void reduce_row(const reduce_par
         typename OP::state s = OP::zero();
         if (o < p.results) {
             line_offsets(p.dim, p.n_kept, o, &from, &to);
-            if (AHEAD)
-                s = reduce_fold_ahead<OP, V, U / 2>(p, (const T *)p.in + from, lane);
-            else
-                s = reduce_fold<OP, V, U>(p, (const T *)p.in + from, lane);
+            s = reduce_fold<OP, V, U>(p, (const T *)p.in + from, lane);
         }
         s = reduce_lanes<OP>(p, s);
         if (lane == 0 && o < p.results)
@@ -449,11 +408,6 @@ template <class OP> LINE_FN void reduce_col(const reduce_params &p)
         logsumexp_held(const __grid_constant__ reduce_params p)     \
     {                                                               \
         reduce_held<T>(p);                                          \
-    }                                                               \
-    extern "C" __global__ void __launch_bounds__(REDUCE_THREADS, 4) \
-        logsumexp_ahead(const __grid_constant__ reduce_params p)    \
-    {                                                               \
-        reduce_row<reduce_logsumexp<T, float>, true>(p);            \
     }
 #define REDUCE_COMPLEX(T, SUM, VAR)                \
     REDUCE(sum, reduce_float<sum_complex<T, SUM>>) \
