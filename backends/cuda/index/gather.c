@@ -123,9 +123,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"gather_1",  "gather_2",    "gather_4",    "gather_8",
-                                        "gather_16", "gather_rows", "gather_warps",
-                                        "gather_far"};
+    static const char *const names[] = {"gather_1",  "gather_2",    "gather_4",     "gather_8",
+                                        "gather_16", "gather_rows", "gather_warps", "gather_far"};
     int32_t status = NDP_OK;
     (void)like;
     k->base.run = run;

@@ -8,7 +8,8 @@
 enum { GATHER_ROW_THREADS = 256, GATHER_ROW_VECTORS = 4, GATHER_WARP_ROWS = 8 };
 /* Elements from far away: a tile of a block, the block, and the bins that a table is seen as. */
 enum { GATHER_FAR_TILE = 16384, GATHER_FAR_THREADS = 1024, GATHER_FAR_BINS = 1024 };
-#define GATHER_FAR_BYTES (10 * GATHER_FAR_TILE + 4 * GATHER_FAR_BINS + 4 * 32) /* of shared memory */
+#define GATHER_FAR_BYTES \
+    (10 * GATHER_FAR_TILE + 4 * GATHER_FAR_BINS + 4 * 32) /* of shared memory */
 
 typedef struct {
     cuda_walk walk; /* over value; for rows, over all dimensions but the innermost */

@@ -13,8 +13,8 @@ enum { FAR_EACH = GATHER_FAR_TILE / GATHER_FAR_THREADS };
 /* The block's shared memory. */
 struct far_tile {
     uint32_t from[GATHER_FAR_TILE], value[GATHER_FAR_TILE]; /* from: in the order of memory */
-    uint32_t bin[GATHER_FAR_BINS];                          /* how many, then where the next one goes */
-    uint16_t position[GATHER_FAR_TILE];                     /* of `from` within the tile */
+    uint32_t bin[GATHER_FAR_BINS];      /* how many, then where the next one goes */
+    uint16_t position[GATHER_FAR_TILE]; /* of `from` within the tile */
     uint32_t warp[32];
 };
 static_assert(sizeof(far_tile) == GATHER_FAR_BYTES, "the host asks for as much");

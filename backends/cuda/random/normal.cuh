@@ -61,7 +61,8 @@ RANDOM_FN random_interval random_place_of(const random_tables &from, uint32_t hi
     const random_constants &c = from.constant;
     const uint32_t place = __umulhi(high, c.right_14);
 #ifdef __CUDA_ARCH__
-    const uint32_t at = random_mad(place, c.sixteen, (uint32_t)__cvta_generic_to_shared(from.places));
+    const uint32_t at =
+        random_mad(place, c.sixteen, (uint32_t)__cvta_generic_to_shared(from.places));
     random_interval i;
     asm("ld.shared.v2.f64 {%0, %1}, [%2 + -1047552];" : "=d"(i.factor), "=d"(i.log) : "r"(at));
     return i; /* the first one is that of 1.0, 1023 << 6 */
