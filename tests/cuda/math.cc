@@ -69,10 +69,6 @@ CM_FN int __double2loint(double x)
 {
     return (int)(uint32_t)cm_bits(x);
 }
-CM_FN uint32_t __umulhi(uint32_t a, uint32_t b)
-{
-    return (uint32_t)((uint64_t)a * b >> 32);
-}
 CM_FN int cm_leading_zeros(uint64_t u)
 {
     return __builtin_clzll(u);

@@ -48,6 +48,52 @@ def test_rows_taken(device):
 
 
 @cases(*DEVICES)
+def test_elements_from_afar(device):
+    """More elements than caches hold, in no order, in order, and in order here and there; from both ends."""
+    n, m = (1 << 24) + 9, (1 << 22) + 5001
+    x, away, along = np.arange(n, dtype="int32") * 40503, rng.integers(-n, n, m), np.arange(m) + n - m
+    here = np.where(np.arange(m) // 20000 % 2, away, along)
+    table = from_numpy(x, device)
+    for i in (away, along, here):
+        same(nd.take(table, from_numpy(i, device)), x[i])
+
+
+@cases(*DEVICES)
+def test_axes_apart_reduced(device):
+    """Lines of two and three dimensions, whose inner one has more or fewer vectors than a step, and is no multiple of it. The numbers
+    are small and whole, factors powers of two, so that results are exact."""
+    for shape, axes in (((37, 41, 96), (0, 2)), ((300, 5, 8), (0, 2)), ((9, 33, 4100), (0, 2)), ((5, 7, 300, 3, 64), (0, 2, 4)),
+                        ((64, 50, 3, 512), (0, 2)), ((28, 8, 6, 1000), (1, 3))):
+        for dtype in ("float32", "float64", "int32"):
+            x = rng.integers(0, 8, shape).astype(dtype)
+            powers = np.ldexp(1, rng.integers(-1, 2, shape)).astype(dtype) if dtype != "int32" else x % 2 + 1
+            y = from_numpy(x, device)
+            same(nd.sum(y, axis=axes, dtype=getattr(nd, dtype)), x.sum(axes, dtype=dtype))
+            same(nd.max(y, axis=axes), x.max(axes))
+            if dtype != "int32":
+                with np.errstate(over="ignore", under="ignore"):
+                    want = np.exp2(np.log2(powers.astype("float64")).sum(axes)).astype(dtype)
+                same(nd.prod(from_numpy(powers, device), axis=axes), want)
+                np.testing.assert_allclose(host(nd.var(y, axis=axes)), x.astype("float64").var(axes), rtol=1e-6)
+
+
+@cases(*DEVICES)
+def test_products_that_leave_the_range(device):
+    for n in (16, 4096, 5003):
+        x = np.ones((4200, n), "float32")
+        half = n // 2
+        x[:, :half], x[:, half:2 * half] = 2.0 ** 100, 2.0 ** -100
+        x[:, 0] *= -3
+        x[1, 3], x[2, 5], x[3, 2] = 0, np.inf, np.nan
+        x[4, 1], x[4, 2] = 0, np.inf
+        x[5, :3], x[5, half] = (2.0 ** -149, 2.0 ** 127, 2.0 ** 120), 2.0 ** 100
+        want = np.full(4200, -3, "float32")
+        want[1:6] = (-0.0, -np.inf, np.nan, np.nan, 2.0 ** -2)
+        got = host(nd.prod(from_numpy(x, device), axis=1))
+        np.testing.assert_array_equal(got, want, str(n))
+
+
+@cases(*DEVICES)
 def test_positions(device):
     for n in (100, 4096, 70001):
         for x in (rng.random(n) < 0.5, rng.random(n) < 0.01, numbers("int8", n)):

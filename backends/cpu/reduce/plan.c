@@ -109,9 +109,10 @@ static void plan_inner(cpu_reduce_plan *p)
     if (p->unit && p->cell->finish != CPU_FINISH_PRODUCT &&
         r->size * p->in_bytes > FAR_BYTES / p->kept.size)
         p->far = cpu_blocks_asks() ? CPU_FAR_ASKED : CPU_FAR_SEEN;
-    if (p->unit && p->cell->finish == CPU_FINISH_VALUE && !p->cell->stop)
-        p->fold *= MANY_FOLDS; /* no bit depends on how extremes are cut */
     p->cut_runs = !p->linear || (p->unit && r->shape[last] >= 256);
+    /* No bit depends on how extremes are cut. What crosses runs is gathered, and the buffer has room for one fold. */
+    if (p->unit && p->cut_runs && p->cell->finish == CPU_FINISH_VALUE && !p->cell->stop)
+        p->fold *= MANY_FOLDS;
     p->chunk = r->size;
     p->chunks = 1;
     p->whole = p->unit && r->ndim == 1 && r->size > 0 && r->size <= p->fold &&

@@ -220,7 +220,8 @@ static int32_t run_segments(const cuda_kernel *k, ndp_stream *s, const scatter_p
 {
     p->by_destination = (uint64_t)p->extent <= plan->items / LONG_SEGMENTS;
     if (p->by_destination)
-        return launch_rows(k, p->mode == SCATTER_ADD ? ROW_SUMS : ROW_SEGMENTS, s, (uint64_t)p->extent, SCATTER_FEW_THREADS, p);
+        return launch_rows(k, p->mode == SCATTER_ADD ? ROW_SUMS : ROW_SEGMENTS, s,
+                           (uint64_t)p->extent, SCATTER_FEW_THREADS, p);
     return launch_rows(k, ROW_SEGMENTS, s, (plan->items + 31) / 32, SCATTER_ROW_THREADS, p);
 }
 
@@ -270,14 +271,11 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) [id] = #NAME,
 #include <ndock/dtype.def>
     };
-    static const char *const names[] = {[LANES] = "scatter_lanes_%s",
-                                        [KEYS] = "scatter_keys",
-                                        [SEGMENTS] = "scatter_segments_%s",
-                                        [ROW_SEGMENTS] = "scatter_row_segments_%s",
-                                        [ROW_SUMS] = "scatter_row_sums_%s",
-                                        [CLEAR] = "scatter_clear",
-                                        [WINNERS] = "scatter_winners",
-                                        [ROWS] = "scatter_rows"};
+    static const char *const names[] = {
+        [LANES] = "scatter_lanes_%s",       [KEYS] = "scatter_keys",
+        [SEGMENTS] = "scatter_segments_%s", [ROW_SEGMENTS] = "scatter_row_segments_%s",
+        [ROW_SUMS] = "scatter_row_sums_%s", [CLEAR] = "scatter_clear",
+        [WINNERS] = "scatter_winners",      [ROWS] = "scatter_rows"};
     /* Of what is only stored, bytes are moved. */
     const int32_t dtype = like->out[0].dtype;
     const char *of = ndp_dtype_kind(dtype) & NDP_DOMAIN_BIUFC ? dtypes[dtype] : "U8";

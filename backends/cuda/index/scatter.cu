@@ -425,15 +425,15 @@ extern "C" __global__ void __launch_bounds__(SCATTER_ROW_THREADS)
     {                                                                                            \
         kind<NDP_##NAME>(p);                                                                     \
     }
-#define SCATTER_SUMS(NAME)                                                 \
-    extern "C" __global__ void __launch_bounds__(SCATTER_FEW_THREADS)      \
-        scatter_row_sums_##NAME(const __grid_constant__ scatter_params p)  \
-    {                                                                      \
-        row_sums<NDP_##NAME>(p);                                           \
+#define SCATTER_SUMS(NAME)                                                \
+    extern "C" __global__ void __launch_bounds__(SCATTER_FEW_THREADS)     \
+        scatter_row_sums_##NAME(const __grid_constant__ scatter_params p) \
+    {                                                                     \
+        row_sums<NDP_##NAME>(p);                                          \
     }
-#define SCATTERS(NAME)      \
-    SCATTER(lanes, NAME)    \
-    SCATTER(segments, NAME) \
+#define SCATTERS(NAME)          \
+    SCATTER(lanes, NAME)        \
+    SCATTER(segments, NAME)     \
     SCATTER(row_segments, NAME) \
     SCATTER_SUMS(NAME)
 #define ND_DTYPE(NAME, id, nbytes, KIND, name, standard, numpy, dlpack, doc) \

@@ -53,7 +53,8 @@ static __device__ __forceinline__ random_interval random_place(int i)
 {
     if (i == RANDOM_PLACES - 1)
         return {-0x1p-23, 0x1p-1000};
-    const int below = i % 64 >= RANDOM_FIRST_INTERVAL, e = i / 64 + below; /* whether m is below 1 */
+    const int below = i % 64 >= RANDOM_FIRST_INTERVAL,
+              e = i / 64 + below; /* whether m is below 1 */
     random_interval place = random_intervals[i % 64 + (below ? 0 : 64) - RANDOM_FIRST_INTERVAL];
     place.factor *= __hiloint2double((1023 - e) << 20, 0);
     place.log = fma((double)(24 - e), 2 * 0.69314718055994530942, place.log);

@@ -2,7 +2,7 @@
  * Normal deviates of f32.
  * The CPU's sequence of basic operations in f64, rounded to f32 once, decides every bit. What runs
  * first is quicker, with fused multiplications, a logarithm by intervals and shorter polynomials
- * (interpolated at Chebyshev nodes). Over all words its error is at most 4.2e-13 (tests/cuda/normal.cc
+ * (interpolated at Chebyshev nodes). Over all words its error is at most 4.2e-13 (tests/cuda/math.cc
  * computes it), of a bound of 4.5e-13 (2^-41): its rounding to f32 is the same unless a tie between
  * two floats is that near, and then (once in 64,000) the sequence itself is run. */
 #ifndef NDOCK_CUDA_RANDOM_NORMAL_CUH
@@ -17,7 +17,6 @@
  */
 struct random_constants {
     double log[4], sine[5], cosine[5], turn, three_eighths, less_turn;
-    uint32_t one, two, eight, sixteen, right_14, doubt; /* right_14: 2^18, a factor for a shift */
 };
 /* sine and cosine are of units of 2^-32 turns. */
 static __constant__ random_constants random_table[1] = {
@@ -28,13 +27,7 @@ static __constant__ random_constants random_table[1] = {
       5.2024668837630845e-76, -1.2228173184152757e-95},
      6.283185307179586476925 * 0x1p-32,
      0.375,
-     0x1p52 + 0x1p29,
-     1,
-     2,
-     8,
-     16,
-     1u << 18,
-     0u - (0x80000000u - 0x8000u)}};
+     0x1p52 + 0x1p29}};
 
 /* What the loops of normal deviates read besides their parameters. */
 struct random_tables {
@@ -42,32 +35,10 @@ struct random_tables {
     const random_interval *places; /* RANDOM_PLACES of them, in shared memory */
 };
 
-/* Doubles and logic take turns on an H200, multiply-adds of integers go beside them: these do what sums, shifts and
- * selections would, by factors from memory, of which the compiler can make nothing else. */
-RANDOM_FN uint32_t random_mad(uint32_t x, uint32_t factor, uint32_t y)
-{
-    return x * factor + y;
-}
-
-/* An integer as a double, less what and 2^52. */
+/* An integer as a double, less what and 2^52: more conversions than a radius needs would wait for each other. */
 RANDOM_FN double random_whole(uint32_t i, double less)
 {
     return __hiloint2double(0x43300000, (int)i) - less;
-}
-
-/* The place of k, by the upper half of it as a double. */
-RANDOM_FN random_interval random_place_of(const random_tables &from, uint32_t high)
-{
-    const random_constants &c = from.constant;
-    const uint32_t place = __umulhi(high, c.right_14);
-#ifdef __CUDA_ARCH__
-    const uint32_t at = random_mad(place, c.sixteen, (uint32_t)__cvta_generic_to_shared(from.places));
-    random_interval i;
-    asm("ld.shared.v2.f64 {%0, %1}, [%2 + -1047552];" : "=d"(i.factor), "=d"(i.log) : "r"(at));
-    return i; /* the first one is that of 1.0, 1023 << 6 */
-#else
-    return from.places[place - (1023 << 6)];
-#endif
 }
 
 /* sqrt(-2 log(k 2^-24)), k = (w >> 8) + 1; where that is 0, 2^-500. */
@@ -75,7 +46,8 @@ RANDOM_FN double random_radius_near(const random_tables &from, uint32_t w)
 {
     const random_constants &c = from.constant;
     double k = (double)((w >> 8) + 1), y, g, z;
-    const random_interval i = random_place_of(from, (uint32_t)__double2hiint(k));
+    const random_interval i =
+        from.places[(__double2hiint(k) >> 14) - (1023 << 6)]; /* from that of 1 on */
     double f = fma(k, i.factor, 2.0), p = c.log[3];
 #pragma unroll
     for (int n = 2; n >= 0; n--)
@@ -101,9 +73,9 @@ RANDOM_FN void random_turn_near(const random_constants &k, double u, double *cos
 }
 
 /* Within 2^12 units in the 53rd bit of a tie between two floats. */
-RANDOM_FN bool random_doubtful(const random_constants &c, double x)
+RANDOM_FN bool random_doubtful(double x)
 {
-    return random_mad((uint32_t)__double2loint(x), c.eight, c.doubt) < 0x10000u;
+    return (uint32_t)__double2loint(x) * 8 - (0x80000000u - 0x8000u) < 0x10000u;
 }
 
 /* Whether the pair is sure to be as the sequence has it, but for the sign of zeros where w1 is the largest word. */
@@ -111,17 +83,17 @@ RANDOM_FN bool random_normal_near(const random_tables &from, uint32_t w1, uint32
 {
     /* w2 is quarter/4 + t turns, |t| <= 1/8, in units of 2^-32 that its low 8 bits do not count. The cosine's sign is
      * that of the next quarter's sine. */
-    const random_constants &k = from.constant;
-    uint32_t turn = random_mad(w2, k.one, 0x20000000u), next = random_mad(w2, k.one, 0x60000000u);
+    uint32_t turn = w2 + 0x20000000u, next = w2 + 0x60000000u;
     double c, s, r = random_radius_near(from, w1);
-    random_turn_near(k, random_whole(turn & 0x3fffff00u, k.less_turn), &c, &s);
+    random_turn_near(from.constant, random_whole(turn & 0x3fffff00u, from.constant.less_turn), &c,
+                     &s);
     c *= r;
     s *= r;
+    bool swap = turn & 0x40000000u;
     uint32_t c32 = __float_as_uint((float)c), s32 = __float_as_uint((float)s);
-    uint32_t swapped = __umulhi(turn * k.two, k.two) * (s32 * k.one - c32); /* of odd quarters */
-    z[0] = __uint_as_float(random_mad(swapped, k.one, c32) ^ (next & 0x80000000u));
-    z[1] = __uint_as_float((s32 * k.one - swapped) ^ (turn & 0x80000000u));
-    return !((int)random_doubtful(k, c) | (int)random_doubtful(k, s));
+    z[0] = __uint_as_float((swap ? s32 : c32) ^ (next & 0x80000000u));
+    z[1] = __uint_as_float((swap ? c32 : s32) ^ (turn & 0x80000000u));
+    return !((int)random_doubtful(c) | (int)random_doubtful(s));
 }
 
 #endif
