@@ -285,6 +285,18 @@ static void gathered_trial(trial *t, int turn)
     place_planes(t, layout, layout);
 }
 
+/* Along an axis of the image, of pixels side by side: in turn 0 planes of the grid are whole vectors, in turn 2 odd ones. */
+static void plane_axis(trial *t, int d, int turn)
+{
+    if (d == 1 && turn == 2)
+        t->image[d] = 9;
+    if (d == 2) {
+        t->dilation[d] = t->padding[d] = 1;
+        t->image[d] = turn ? 10 : 11;
+    }
+    t->grid[d] = windows_of(t, d);
+}
+
 /* Whole tiles of both channels, for the weight's gradient by warpgroups: pixels or channels side by side, one and two tiles
  * of rows, terms that fill no step, blocks that begin and end within tiles. */
 static void wide_trial(trial *t, int turn)
@@ -303,6 +315,8 @@ static void wide_trial(trial *t, int turn)
         t->padding[d] = below(3);
         t->image[d] = (9 + below(2)) * t->stride[d];
         t->grid[d] = windows_of(t, d);
+        if (turn % 2 == 0)
+            plane_axis(t, d, turn);
     }
     const int layout = turn % 2 ? BESIDE : PLANES;
     place_planes(t, layout, layout);
