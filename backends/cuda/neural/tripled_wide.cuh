@@ -42,7 +42,8 @@ template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
     using base::warp;
     enum {
         DEPTH = TRIPLED_WIDE_DEEP / 8,
-        TAKEN = D > 128 ? 224 : 208 /* registers of a thread that multiplies */
+        /* Registers of a thread that multiplies: of three times 168 a thread that reads has what two of these leave. */
+        TAKEN = D > 128 ? 224 : 208
     };
     typedef tripled_piece left[DEPTH];
     float top[2], sum[2]; /* of rows lane/4 and 8 below; sum: of the keys that the thread has */
@@ -93,6 +94,7 @@ template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
         wgmma_wait<0>();
         wgmma_settle(x);
     }
+    /* Columns of the warp's queries, in two parts. */
     __device__ __forceinline__ void load_queries(left &a, int column) const
     {
         const mma_address mine = mma_address_of(
@@ -103,6 +105,7 @@ template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
     }
     typedef float products[KEYS / 8][4];
 
+    /* s = the group's queries times the keys of a step. */
     __device__ __forceinline__ void multiply(products &s)
     {
         base::clear(s);
@@ -128,6 +131,7 @@ template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
             base::go_on();
         }
     }
+    /* y += weights times the values of a step. */
     __device__ __forceinline__ void add(const products &s)
     {
 #pragma unroll
@@ -249,8 +253,8 @@ template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
 #pragma unroll 1
         for (int i = 0; i < base::steps; i++)
             step(i);
-        mma_meet<GROUPS * WGMMA_THREADS>(
-            1 + GROUPS); /* of all queries it is known whether they can be split */
+        /* Then it is known of all queries whether they can be split. */
+        mma_meet<GROUPS * WGMMA_THREADS>(1 + GROUPS);
         if (*(volatile int *)rough) {
             again();
             return;
@@ -258,9 +262,16 @@ template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
         write(0);
         write(1);
     }
+    /* By the warpgroups that multiply alone: barriers of a block do not wait for threads that have ended. What the others
+     * have still to read of `rough` is not written over. */
     __device__ __forceinline__ void again() const
     {
-        tiled_forward<tripled<D, 1, 32, TRIPLED_WIDE_ROWS / 16>>(p).run();
+        enum { OTHERS = 32 };
+        typedef tripled<D, 1, OTHERS, TRIPLED_WIDE_ROWS / 16> slow;
+        static_assert(((slow::ROWS + 2 * OTHERS) * PITCH + 2 * slow::ROWS) * 4 <=
+                          base::STAGES * 2 * TRIPLED_WIDE_PART + TRIPLED_WIDE_ROWS * PITCH * 4,
+                      "the flag lies beyond");
+        tiled_forward<slow>(p).run();
     }
     __device__ __forceinline__ void run()
     {

@@ -75,6 +75,7 @@ template <int D, int KEYS> struct tripled_wide_block : tiled_block<D, TRIPLED_WI
     {
         return places + (mma_address)(i * 2 * TRIPLED_WIDE_PART);
     }
+    /* To the place of the next piece. */
     __device__ __forceinline__ void go_on()
     {
         stage++;
@@ -90,6 +91,7 @@ template <int D, int KEYS> struct tripled_wide_block : tiled_block<D, TRIPLED_WI
         if (lane == 0)
             wgmma_gate_arrive(gate);
     }
+    /* Tells the block if one of four numbers can not be split. */
     __device__ __forceinline__ void look(const float4 &x) const
     {
         const float most = fmaxf(fmaxf(fabsf(x.x), fabsf(x.y)), fmaxf(fabsf(x.z), fabsf(x.w)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The warpgroup that reads keys and values for attention of f32 by products of warpgroups (tripled_wide.cuh), and writes
- * both parts of their numbers to shared memory. Whichever kind a piece is of, a warp reads whole sectors, of 32 bytes, and writes to all
- * banks at once. */
+ * both parts of their numbers to shared memory. Of either kind of piece a warp reads whole sectors of 32 bytes, and writes
+ * to all banks at once. */
 #ifndef NDOCK_CUDA_TRIPLED_WIDE_FEED_CUH
 #define NDOCK_CUDA_TRIPLED_WIDE_FEED_CUH
 #include "neural/tripled_wide_block.cuh"
@@ -23,7 +23,7 @@ template <int D, int KEYS> struct tripled_wide_feed : tripled_wide_block<D, KEYS
     using base::VALUE_CHUNKS;
     using base::VALUE_COLUMNS;
     using base::warp;
-    typedef float4 piece[4]; /* what a thread has of one: columns of four keys, or 16 of a value */
+    typedef float4 piece[4]; /* a thread's part: four columns of four keys, or 16 of one value */
 
     /* Piece i of a step: a thread's first key, or its value, of the step; and its first column. */
     __device__ __forceinline__ int row_of(int i) const
@@ -86,6 +86,7 @@ template <int D, int KEYS> struct tripled_wide_feed : tripled_wide_block<D, KEYS
             }
         }
     }
+    /* again: the place had another piece before, which has to be done with. */
     __device__ __forceinline__ void write_piece(const piece &x, int i, bool again)
     {
         char *const to = base::memory + stage * 2 * TRIPLED_WIDE_PART;
