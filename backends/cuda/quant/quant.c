@@ -109,7 +109,8 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     const int64_t room = k->dev->shared_most - rows * (int64_t)p->rounded -
                          16, /* words may be read whole */
         tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
-    int64_t warps = room / FEW_STAGED, blocks = k->dev->sm_count / tiles;
+    const int32_t staged = is_held(p) ? HELD_STAGED : FEW_STAGED;
+    int64_t warps = room / staged, blocks = k->dev->sm_count / tiles;
     if (warps < FEW_LEAST || tiles > MOST_TILES)
         return 0;
     blocks = blocks < 1 ? 1 : blocks < pairs ? blocks : pairs;
@@ -120,7 +121,7 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
                       .blocks = (uint32_t)blocks,
                       .tiles = (uint32_t)tiles,
                       .threads = (uint32_t)warps * 32,
-                      .shared = (uint32_t)(warps * FEW_STAGED + rows * (int64_t)p->rounded + 16)};
+                      .shared = (uint32_t)(warps * staged + rows * (int64_t)p->rounded + 16)};
     return 1;
 }
 
