@@ -79,8 +79,7 @@ template <typename F, int M, int I> struct few_groups {
 
 /* HELD: a is one row of at most HELD_MOST elements, whose codes stay in registers. */
 template <typename F, int M, bool EVEN, bool HELD> struct few_products {
-    static constexpr int room = HELD ? HELD_STAGED : FEW_STAGED;
-    using pieces = few_pieces<F, EVEN, room>;
+    using pieces = few_pieces<F, EVEN>;
     using lies = staged<F, EVEN>;
     /* Where the lane's block lies in a piece, and how many bits after that it begins, for each row of a pair. */
     struct lane_block {
@@ -196,10 +195,8 @@ template <typename F, int M, bool EVEN, bool HELD> struct few_products {
         const int warps = (int)blockDim.x / 32, warp = (int)threadIdx.x / 32,
                   begin = warp * (int)gridDim.x + (int)blockIdx.x;
         const int64_t first = (int64_t)blockIdx.y * M;
-        unsigned char *const mine = (unsigned char *)few_bytes + warp * room, *const rounded =
-                                                                                  (unsigned char *)
-                                                                                      few_bytes +
-                                                                                  warps * room;
+        unsigned char *const mine = (unsigned char *)few_bytes + warp * FEW_STAGED,
+                             *const rounded = (unsigned char *)few_bytes + warps * FEW_STAGED;
         uint4 raw[4];
         pieces next(p, mine, begin);
         next_may_begin();

@@ -174,7 +174,7 @@ template <typename F> using few_rows_4 = few_rows<F, 4>;
 QUANT_FEW(1)
 QUANT_FEW(2)
 QUANT_FEW(4)
-extern "C" __global__ void __launch_bounds__(32 * FEW_LEAST, 2)
+extern "C" __global__ void __launch_bounds__(32 * FEW_MANY_TURNS, 1)
     product_held(const __grid_constant__ quant_params p)
 {
     by_format<held_row>(p);

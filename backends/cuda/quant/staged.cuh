@@ -88,9 +88,9 @@ template <bool EVEN> struct few_pair {
 };
 
 /* The pieces of a warp's pairs of rows one after another: those to fetch next. */
-template <typename F, bool EVEN, int STAGED> struct few_pieces {
+template <typename F, bool EVEN> struct few_pieces {
     using lies = staged<F, EVEN>;
-    static constexpr int bytes = FEW_ROWS * lies::room, most = STAGED / bytes;
+    static constexpr int bytes = FEW_ROWS * lies::room, most = FEW_STAGED / bytes;
     static_assert(most > 1, "one piece arrives while another is used");
     static_assert(FEW_ROWS == 2, "a pair");
     const quant_params &p;
