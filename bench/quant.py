@@ -7,8 +7,7 @@ do in the same run, and PyTorch's product of the same matrix in f16 (f32 on the 
 
 A figure is the best of the rounds. ceiling: bytes a second of a copy on a GPU, of a sum's reading on the CPU. share: packed bytes a
 second over the ceiling. torch: its time over ndock's, above 1 where ndock is faster. With --graph products are measured in a graph of
-ten as well, which leaves out what the host does for each; read: the time of a sum of f32 over as many bytes in such a graph, and what
-share of the product's it is: the beginning and the end of a kernel are in both. A row that fails is printed and the rest goes on."""
+ten as well, which leaves out what the host does for each. A row that fails is printed and the rest goes on."""
 import argparse
 import time
 
@@ -67,20 +66,12 @@ def torch_time(device, rows, n, wait_rounds):
 
 
 def graph_time(product, device, wait, rounds):
-    """The time of a call in a graph of ten."""
+    """A product's time in a graph of ten."""
     product()
     with nd.graph(device=device) as graph:
         for _ in range(10):
             product()
     return best_of(graph.launch, wait, rounds) / 10
-
-
-def read_time(nbytes, device, wait, rounds, known={}):
-    """The time in which so many bytes are read, in a graph of ten."""
-    if nbytes not in known:
-        x = nd.ones(nbytes // 4, dtype=nd.float32, device=device)
-        known[nbytes] = graph_time(lambda: nd.sum(x), device, wait, rounds)
-    return known[nbytes]
 
 
 def gemv_rows(o, rows, n, m, top, theirs, wait):
@@ -99,8 +90,7 @@ def gemv_rows(o, rows, n, m, top, theirs, wait):
             graph = ""
             if o.graph:
                 alone = graph_time(lambda: nd.matmul_q(x, w), o.device, wait, o.rounds)
-                read = read_time(w.nbytes, o.device, wait, o.rounds)
-                graph = f"  graph {alone * 1e6:6.1f} us share {w.nbytes / alone / top:5.2f}  read {read * 1e6:6.1f} us share {read / alone:5.2f}"
+                graph = f"  graph {alone * 1e6:6.1f} us share {w.nbytes / alone / top:5.2f}"
             print(f"{label:28} {took * 1e6:9.1f} us {rate / 1e9:8.1f} GB/s  share {rate / top:5.2f}  torch {ratio}{graph}", flush=True)
             if m > 1 or o.gemv:
                 continue

@@ -109,13 +109,12 @@ static int fits_few(const cuda_kernel *k, const quant_params *p, uint32_t rows, 
     const int64_t room = k->dev->shared_most - rows * (int64_t)p->rounded -
                          16, /* words may be read whole */
         tiles = (p->m + rows - 1) / rows, pairs = (p->rows + FEW_ROWS - 1) / FEW_ROWS;
+    const int64_t most = is_held(p) ? FEW_MANY_TURNS : FEW_WARPS;
     int64_t warps = room / FEW_STAGED, blocks = k->dev->sm_count / tiles;
     if (warps < FEW_LEAST || tiles > MOST_TILES)
         return 0;
     blocks = blocks < 1 ? 1 : blocks < pairs ? blocks : pairs;
-    warps = is_held(p) ? FEW_LEAST
-                       : few_warps(warps < FEW_WARPS ? warps : FEW_WARPS, rows,
-                                   (pairs + blocks - 1) / blocks);
+    warps = few_warps(warps < most ? warps : most, rows, (pairs + blocks - 1) / blocks);
     *l = (few_launch){.rows = rows,
                       .blocks = (uint32_t)blocks,
                       .tiles = (uint32_t)tiles,

@@ -165,16 +165,16 @@ extern "C" __global__ void __launch_bounds__(QUANT_THREADS)
 template <typename F> using few_rows_1 = few_rows<F, 1>;
 template <typename F> using few_rows_2 = few_rows<F, 2>;
 template <typename F> using few_rows_4 = few_rows<F, 4>;
-#define QUANT_FEW(M)                                                   \
+#define QUANT_FEW(M)                                                \
     extern "C" __global__ void __launch_bounds__(32 * FEW_WARPS, 1) \
-        product_few_##M(const __grid_constant__ quant_params p)        \
-    {                                                                  \
-        by_format<few_rows_##M>(p);                                    \
+        product_few_##M(const __grid_constant__ quant_params p)     \
+    {                                                               \
+        by_format<few_rows_##M>(p);                                 \
     }
 QUANT_FEW(1)
 QUANT_FEW(2)
 QUANT_FEW(4)
-extern "C" __global__ void __launch_bounds__(32 * FEW_LEAST, 2)
+extern "C" __global__ void __launch_bounds__(32 * FEW_MANY_TURNS, 1)
     product_held(const __grid_constant__ quant_params p)
 {
     by_format<held_row>(p);

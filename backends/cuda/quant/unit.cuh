@@ -2,7 +2,8 @@
  * What one thread takes of a row of blocks in shared memory: a unit, 32 or 64 elements. Its elements are of
  * one, two or four groups of 32 of the row's, of each the whole group or one half, so that shifts and masks
  * are constants and nothing is read twice. A field of each byte is masked, not moved, and its products with
- * a's codes are shifted instead, or multiplied by a's d, of which there is a share for each group; what codes are less by is taken from the sum of a's codes. */
+ * a's codes are shifted instead, or multiplied by a share of a's d, of which each group has its own; what codes
+ * are less by is taken from the sum of a's codes. */
 #ifndef NDOCK_CUDA_QUANT_UNIT_CUH
 #define NDOCK_CUDA_QUANT_UNIT_CUH
 #include "quant/format.cuh"
