@@ -151,6 +151,10 @@ static void plan_slots(mm_plan *p)
     if (p->path == MM_SEPARATE) {
         p->slot_a = take(p, mm_round_up(p->tile_m, p->k->rows) * p->kc * size);
         p->slot_b = take(p, mm_round_up(p->tile_n, p->k->columns) * p->kc * size);
+    } else if (p->path == MM_DEEP) {
+        p->slot_a = take(p, p->kc * size);
+        p->pitch = mm_round_up(p->n, 64 / size) + 64 / size;
+        p->shared_bytes = mm_round_up(cpu_ceil_div(p->depth, p->kc) * p->pitch * size, 64);
     } else if (p->path == MM_SWEEP) {
         p->slot_a = take(p, p->m * p->kc * size);
         p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_SWEEP_ROWS * p->tile_n * size);
@@ -216,6 +220,16 @@ static void plan_few_rows(mm_plan *p)
         /* Bytes of a row of b: few threads read long runs, but none is to be without a tile. */
         const int64_t wanted = cpu_team() > 16 ? cpu_team() : 16;
         const int64_t least = cpu_team() > 4 ? 1024 : p->m == 1 ? 8192 : 4096;
+        static int lab_deep = -1;
+        if (lab_deep < 0)
+            lab_deep = getenv("NDOCK_LAB_DEEP") ? atoi(getenv("NDOCK_LAB_DEEP")) : 0;
+        if (lab_deep && p->m == 1 && p->batch == 1 && cpu_team() > 4 &&
+            mm_is_native(p->k, p->b.dtype) && p->depth >= 4 * p->kc &&
+            p->n * p->k->element >= 4096) {
+            p->path = MM_DEEP;
+            p->tile_n = lab_deep / p->k->element;
+            return;
+        }
         while (p->n / p->tile_n * p->batch < wanted &&
                p->tile_n * p->k->element >
                    (cpu_ceil_div(p->n, p->tile_n) * p->batch < cpu_team() ? 1024 : least))
