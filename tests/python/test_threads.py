@@ -36,7 +36,7 @@ def digest(rng):
         results = [nd.fuse(f)(a, b) for f in programs] + [nd.exp(a), nd.sin(b), nd.sum(a), nd.var(b)]
         for r in results:
             h.update(np.asarray(r).tobytes())
-    for shape in ((64, 4096), (3, 100003), (1000, 77), (300, 300)):
+    for shape in ((64, 4096), (3, 100003), (1000, 77), (300, 300), (2100, 1100)):
         x = nd.asarray(rng.random(shape, dtype="float32"))
         results = [f(x, axis=k) for f in (nd.sum, nd.var, nd.max) for k in (0, 1)] + [nd.nn.softmax(x, dim=k) for k in (0, 1)]
         results += [nd.nn.layer_norm(x, shape[1:]), x @ x.T if shape[0] < 500 else x.T @ x, x[0] @ x.T, x[:, 0] @ x]

@@ -2,7 +2,6 @@
  * How a matrix product is cut up: kernels, orientation, tiles and scratch memory. Elements are the same
  * chains of multiply-adds whatever the tiles, whose number alone depends on how many threads there are. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "matmul/matmul.h"
 
@@ -77,10 +76,7 @@ static uint64_t wrap_integer(double v)
  * threads that get one more than others are waited for. */
 static void plan_tiles(mm_plan *p)
 {
-    static int lab = -1;
-    if (lab < 0)
-        lab = getenv("NDOCK_LAB_TILES") ? atoi(getenv("NDOCK_LAB_TILES")) : 4;
-    const int64_t wanted = cpu_team() > 4 ? lab * cpu_team() : 16;
+    const int64_t wanted = cpu_team() > 4 ? 4 * cpu_team() : 16;
     const int64_t size = p->k->element;
     /* Small products are one tile, as far as can be. A tile begins where a panel of a does. */
     const int is_small = p->m * p->n * p->depth <= 2 * MM_TASK_WORK;

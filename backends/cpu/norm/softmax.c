@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * softmax and log_softmax of single precision and below: of dense rows, and of rows that lie dense side by side. */
 #include <math.h>
-#include <stdlib.h>
 #include "norm/plan.h"
 #include "norm/single_rows.h"
 
-enum { GRAIN = 1 << 14, FINE = GRAIN / 4 }; /* elements of a task: of many, and where there are few */
+enum {
+    GRAIN = 1 << 14,
+    FINE = GRAIN / 4
+}; /* elements of a task: of many, and where there are few */
 
 typedef struct {
     const cpu_single_table *loops;
@@ -102,13 +104,10 @@ static void rows(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-/* Of n elements. Threads with less than four tasks each take finer ones, so that who is late has less to do. */
+/* Of n elements. Where threads have one task each or none, tasks are finer, so that others do what a late one would. */
 static int64_t task_elements(int64_t n)
 {
-    static int lab = -1;
-    if (lab < 0)
-        lab = getenv("NDOCK_LAB_SOFTMAX") != NULL;
-    return lab || n <= GRAIN || n / GRAIN >= 4 * cpu_threads() ? GRAIN : FINE;
+    return n <= GRAIN || n / GRAIN >= 2 * cpu_threads() ? GRAIN : FINE;
 }
 
 int cpu_norm_softmax_rows(const norm_plan *p, const ndp_view *const *view, int kept)
