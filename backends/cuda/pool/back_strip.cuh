@@ -3,6 +3,7 @@
  * reads a vector of windows and those that reach into its elements, and writes two rows of two vectors. */
 #ifndef NDOCK_CUDA_BACK_STRIP_CUH
 #define NDOCK_CUDA_BACK_STRIP_CUH
+#include "pool/element.cuh"
 #include "pool/taps.cuh"
 
 /* A position counted in 32 bits; -1: beyond them. */

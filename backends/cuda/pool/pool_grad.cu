@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of pools: each element of the image gathers from the windows that cover it, in order. */
-#include "pool/taps.cuh"
-
-typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
-typedef neural_computed<T>::type C;
-enum { VECTOR = 16 / sizeof(T), ROW = POOL_ROW_ELEMENTS };
-
 #include "pool/back_strip.cuh"
+
+enum { ROW = POOL_ROW_ELEMENTS };
 
 /* A window's gradient, or its part a counted element. */
 template <bool MAX> WINDOW_FN C pool_part(const cuda_pooling &p, C g, int32_t rows, int32_t window)

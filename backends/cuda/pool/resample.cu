@@ -2,13 +2,9 @@
  * Images of other extents, and back. A first kernel writes the tables of taps of each axis; then each
  * element gathers: of the result from its taps, of the source from the elements that it is a tap of.
  * Twice as wide images have kernels of their own, which take spans of both along the last axis. */
-#define ND_WINDOW_FN static __device__ __forceinline__
-#include <ndock/windows.h>
-#include "pool/window.cuh"
+#include "pool/twice.cuh"
 
-typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
-typedef neural_computed<T>::type C;
-enum { VECTOR = 16 / sizeof(T), NEAR = RESAMPLE_NEAR };
+enum { NEAR = RESAMPLE_NEAR };
 
 /* ---- tables ---- */
 WINDOW_FN int taps_at(const cuda_resampling &p, int d, int64_t i, int64_t (&element)[4],
@@ -198,8 +194,6 @@ template <int TAPS> WINDOW_FN void resample_planes(const cuda_resampling &p)
         }
     });
 }
-
-#include "pool/twice.cuh"
 
 template <int TAPS> WINDOW_FN void resample_twice(const cuda_resampling &p)
 {

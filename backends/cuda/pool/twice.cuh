@@ -3,6 +3,9 @@
  * around it, and writes twice as many rows of two vectors. No table is read, since all shares are known. */
 #ifndef NDOCK_CUDA_TWICE_CUH
 #define NDOCK_CUDA_TWICE_CUH
+#define ND_WINDOW_FN static __device__ __forceinline__
+#include <ndock/windows.h>
+#include "pool/element.cuh"
 
 /* What taps of METHOD give where images become twice as wide: element 2j of the result, then 2j + 1,
  * from elements j - REACH on. */
