@@ -393,11 +393,11 @@ template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
     RESAMPLE_KERNEL(resample_##name##_vectors, resample_any<TAPS, RESAMPLE_COLUMNS, false>) \
     RESAMPLE_KERNEL(resample_##name##_channels, resample_any<TAPS, VECTOR, true>)           \
     RESAMPLE_KERNEL(resample_##name##_twice, resample_twice<TAPS>)                          \
-    RESAMPLE_KERNEL(resample_##name##_planes, resample_planes<TAPS>)                        \
-    RESAMPLE_KERNEL(resample_##name##_doubled, resample_doubled<TAPS, RESAMPLE_ROWS>)
+    RESAMPLE_KERNEL(resample_##name##_planes, resample_planes<TAPS>)
 RESAMPLE(nearest, 1)
 RESAMPLE(linear, 2)
 RESAMPLE(cubic, 4)
+RESAMPLE_KERNEL(resample_cubic_doubled, resample_doubled)
 RESAMPLE_KERNEL(resample_back_any, resample_back<1, false>)
 RESAMPLE_KERNEL(resample_back_channels, resample_back<VECTOR, true>)
 RESAMPLE_KERNEL(resample_back_box, resample_box)
