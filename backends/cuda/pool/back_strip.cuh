@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Gradients of pools of 2 elements, or of 3 with a border of one, in steps of 2, back to planes: a thread
- * reads a vector of windows and those that reach into its elements, and writes two rows of two vectors. */
+ * Gradients of the largest of 3 elements with a border of one, in steps of 2, back to planes: a thread reads
+ * a vector of windows and those that reach into its elements, and writes two rows of two vectors. */
 #ifndef NDOCK_CUDA_BACK_STRIP_CUH
 #define NDOCK_CUDA_BACK_STRIP_CUH
+#include "pool/element.cuh"
 #include "pool/taps.cuh"
 
 /* A position counted in 32 bits; -1: beyond them. */
@@ -12,8 +13,8 @@ WINDOW_FN int32_t back_place(int64_t position)
 }
 
 /* Windows of one row from w0 on: gradients, and the elements that they are of. */
-template <bool MAX, int KERNEL> struct back_row {
-    enum { WIDE = VECTOR + (KERNEL == 3) };
+struct back_row {
+    enum { WIDE = VECTOR + 1 };
     C g[WIDE];
     int32_t place[WIDE];
 
@@ -32,24 +33,23 @@ template <bool MAX, int KERNEL> struct back_row {
 #pragma unroll
         for (int k = 0; k < VECTOR; k++)
             g[k] = some[k];
-        if (MAX)
 #pragma unroll
-            for (int k = 0; k < VECTOR; k += 2) {
-                const longlong2 two = *(const longlong2 *)(position + k);
-                place[k] = back_place(two.x);
-                place[k + 1] = back_place(two.y);
-            }
-        if (KERNEL == 3 && more) {
+        for (int k = 0; k < VECTOR; k += 2) {
+            const longlong2 two = *(const longlong2 *)(position + k);
+            place[k] = back_place(two.x);
+            place[k + 1] = back_place(two.y);
+        }
+        if (more) {
             g[WIDE - 1] = neural_widen(grad[VECTOR]);
-            place[WIDE - 1] = MAX ? back_place(position[VECTOR]) : -1;
+            place[WIDE - 1] = back_place(position[VECTOR]);
         }
     }
 };
 
-/* Rows of the walk are (n, c, pairs of rows of the image); there is one layer, and a mean has one divisor. */
-template <bool MAX, int KERNEL> WINDOW_FN void pool_back_strip(const cuda_pooling &p)
+/* Rows of the walk are (n, c, pairs of rows of the image); there is one layer. */
+WINDOW_FN void pool_back_strip(const cuda_pooling &p)
 {
-    constexpr int V = VECTOR, HIGH = KERNEL - 1; /* windows that may reach into an odd element */
+    constexpr int V = VECTOR, HIGH = 2; /* windows that may reach into an odd element */
     window_each(p.walk, [&](uint32_t row, uint32_t item) {
         int32_t at[3];
         window_split<2>(p.walk, row, at);
@@ -60,7 +60,7 @@ template <bool MAX, int KERNEL> WINDOW_FN void pool_back_strip(const cuda_poolin
                                   at[1] * p.position_stride[1] + i * p.position_stride[3] + w0;
         T *to = (T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1] +
                 2 * i * p.image_stride[3] + 2 * w0;
-        back_row<MAX, KERNEL> window[HIGH];
+        back_row window[HIGH];
 #pragma unroll
         for (int r = 0; r < HIGH; r++) {
             window[r].clear();
@@ -79,8 +79,7 @@ template <bool MAX, int KERNEL> WINDOW_FN void pool_back_strip(const cuda_poolin
                 for (int r = 0; r < (a ? HIGH : 1); r++)
 #pragma unroll
                     for (int c = k / 2; c < k / 2 + (k % 2 ? HIGH : 1); c++)
-                        sum[k] += !MAX || window[r].place[c] == first + k ? window[r].g[c] : (C)0;
-                sum[k] = MAX ? sum[k] : sum[k] * (C)p.inverse;
+                        sum[k] += window[r].place[c] == first + k ? window[r].g[c] : (C)0;
             }
             if (2 * i + a >= p.image_extent[1])
                 continue;

@@ -27,18 +27,9 @@ static const int64_t strip_rows[KERNELS] = {[STRIP_220] = POOL_STRIP_220,
                                             [STRIP_311] = POOL_STRIP_311,
                                             [STRIP_321] = POOL_STRIP_321,
                                             [STRIP_512] = POOL_STRIP_512};
-enum {
-    ROWS_BACK,
-    CHANNELS_BACK,
-    BACK_220,
-    BACK_311,
-    BACK_321,
-    BACK_STRIP_220,
-    BACK_STRIP_321,
-    BACK_KERNELS
-};
-static const char *const back_suffixes[BACK_KERNELS] = {"rows", "channels",  "220",      "311",
-                                                        "321",  "strip_220", "strip_321"};
+enum { ROWS_BACK, CHANNELS_BACK, BACK_220, BACK_311, BACK_321, BACK_STRIP_321, BACK_KERNELS };
+static const char *const back_suffixes[BACK_KERNELS] = {"rows", "channels", "220",
+                                                        "311",  "321",      "strip_321"};
 enum { LARGE_WINDOW = 64 }; /* elements from which on a warp takes a window */
 
 static void take_strides(int64_t out[5], const ndp_view *v)
@@ -181,16 +172,17 @@ static int32_t run_pool(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
 
 /* ---- backward ---- */
 
-/* Whether windows in steps of 2 cover planes twice as wide, of whole vectors: pairs of rows serve. */
+/* Whether windows of 3 in steps of 2 cover planes twice as wide, of whole vectors, and have positions: pairs
+ * of rows serve. */
 static int are_pairs(const cuda_pooling *p, const ndp_view *x, const ndp_view *y,
                      const ndp_view *positions)
 {
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
     return is_square(p) && !p->adaptive && p->dilation[2] == 1 && p->stride[2] == 2 &&
-           ((p->kernel[2] == 2 && p->before[2] == 0) || (p->kernel[2] == 3 && p->before[2] == 1)) &&
-           x->shape[4] == 2 * y->shape[4] && y->shape[4] % V == 0 && window_is_whole(x, 4, V) &&
-           window_is_whole(y, 4, V) && x->shape[3] * x->shape[4] <= INT32_MAX &&
-           (positions ? window_is_whole(positions, 4, 2) : p->divisor != 0);
+           p->kernel[2] == 3 && p->before[2] == 1 && positions &&
+           window_is_whole(positions, 4, 2) && x->shape[4] == 2 * y->shape[4] &&
+           y->shape[4] % V == 0 && window_is_whole(x, 4, V) && window_is_whole(y, 4, V) &&
+           x->shape[3] * x->shape[4] <= INT32_MAX;
 }
 
 /* Which kernel gives gradients of planes back. */
@@ -200,7 +192,7 @@ static int how_to_return(const cuda_pooling *p, const ndp_view *x, const ndp_vie
     static const int32_t usual[3][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}};
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
     if (are_pairs(p, x, y, positions))
-        return p->kernel[2] == 2 ? BACK_STRIP_220 : BACK_STRIP_321;
+        return BACK_STRIP_321;
     for (int i = 0; i < 3; i++) {
         const int64_t row = V > 2 * p->stride[2] ? V : 2 * p->stride[2];
         if (!p->adaptive && p->dilation[2] == 1 && p->kernel[2] == usual[i][0] &&
@@ -230,7 +222,7 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const int64_t planes[3] = {x->shape[1], x->shape[2], x->shape[3]};
     const int64_t strips[2] = {x->shape[1], (x->shape[3] + 1) / 2};
     const int how = channels ? CHANNELS_BACK : how_to_return(&p, x, y, positions);
-    const int pairs = how >= BACK_STRIP_220;
+    const int pairs = how == BACK_STRIP_321;
     if (how > CHANNELS_BACK)
         row = pairs ? 2 * V : V > 2 * p.stride[2] ? V : 2 * p.stride[2];
     window_launch l = {

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Pools. Windows of the usual kernels are reduced a row of them at a time, from vectors of the image's
  * rows; large ones by a warp each; where channels lie side by side a thread takes a vector of them. */
-#include "pool/taps.cuh"
-#include <math.h>
-#include "math/hw.cuh"
+#include "pool/strip.cuh"
 
-typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
-typedef neural_computed<T>::type C;
-enum { VECTOR = 16 / sizeof(T) };
-enum { POOL_MAX, POOL_INDEX, POOL_MEAN, BATCH = 8 };
+enum { BATCH = 8 };
 
 /* What a window has met so far; at: the position of the largest element, of POOL_INDEX alone. */
 template <int OP> struct pool_state {
@@ -54,8 +49,6 @@ WINDOW_FN void pool_save(const cuda_pooling &p, const pool_state<OP> (&s)[V], in
         for (int k = 0; k < V; k++)
             ((int64_t *)p.positions)[position + k * apart] = s[k].at;
 }
-
-#include "pool/strip.cuh"
 
 /* ---- planes: windows of KERNEL elements along w, STEP apart, with BEFORE of padding ---- */
 /* The elements x of one row of V windows, from `window` on; row: the position of the row's first. */

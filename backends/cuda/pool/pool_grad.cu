@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of pools: each element of the image gathers from the windows that cover it, in order. */
-#include "pool/taps.cuh"
-
-typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
-typedef neural_computed<T>::type C;
-enum { VECTOR = 16 / sizeof(T), ROW = POOL_ROW_ELEMENTS };
-
 #include "pool/back_strip.cuh"
+
+enum { ROW = POOL_ROW_ELEMENTS };
 
 /* A window's gradient, or its part a counted element. */
 template <bool MAX> WINDOW_FN C pool_part(const cuda_pooling &p, C g, int32_t rows, int32_t window)
@@ -197,10 +193,7 @@ POOL_GRAD(pool_grad_max_channels, pool_back_channels<true>)
 POOL_GRAD(pool_grad_max_220, pool_back_plane<true, 2, 2, 0>)
 POOL_GRAD(pool_grad_max_311, pool_back_plane<true, 3, 1, 1>)
 POOL_GRAD(pool_grad_max_321, pool_back_plane<true, 3, 2, 1>)
-POOL_GRAD(pool_grad_max_strip_220, pool_back_strip<true, 2>)
-POOL_GRAD(pool_grad_max_strip_321, pool_back_strip<true, 3>)
-POOL_GRAD(pool_grad_mean_strip_220, pool_back_strip<false, 2>)
-POOL_GRAD(pool_grad_mean_strip_321, pool_back_strip<false, 3>)
+POOL_GRAD(pool_grad_max_strip_321, pool_back_strip)
 POOL_GRAD(pool_grad_mean_rows, pool_back_rows<false>)
 POOL_GRAD(pool_grad_mean_channels, pool_back_channels<false>)
 POOL_GRAD(pool_grad_mean_220, pool_back_plane<false, 2, 2, 0>)

@@ -15,10 +15,11 @@ enum {
 };
 static const char *const back_names[BACK_KERNELS] = {
     "tables", "back_any", "back_channels", "back_nearest_twice", "back_linear_twice", "back_box"};
-enum { ANY, VECTORS, CHANNELS, TWICE, PLANES, DOUBLED, WAYS, METHODS = 3 };
+enum { ANY, VECTORS, CHANNELS, TWICE, PLANES, WAYS, METHODS = 3 };
+/* The forward kernels: the tables', the ways of each method, and one of the cubic method alone. */
+enum { CUBIC_DOUBLED = 1 + METHODS * WAYS, FORWARD_KERNELS };
 static const char *const methods[METHODS] = {"nearest", "linear", "cubic"};
-static const char *const ways[WAYS] = {"",       "_vectors", "_channels",
-                                       "_twice", "_planes",  "_doubled"};
+static const char *const ways[WAYS] = {"", "_vectors", "_channels", "_twice", "_planes"};
 
 static int method_of(const ndp_resample *r)
 {
@@ -125,12 +126,12 @@ static int are_planes(const cuda_resampling *p, const ndp_view *image)
     return is_plane(p) && image->stride[4] == 1 && image->shape[4] <= INT32_MAX / 8;
 }
 
-/* Whether planes of whole vectors become twice as wide and high. */
+/* Whether planes of whole vectors become twice as wide and high by the cubic method. */
 static int is_doubled(const cuda_resampling *p, const ndp_view *image)
 {
     const int64_t V = 16 / ndp_dtype_size(image->dtype);
-    return is_plane(p) && is_twice(p, 1) && is_twice(p, 2) && image->shape[4] % V == 0 &&
-           window_is_whole(image, 4, V);
+    return p->taps == 4 && is_plane(p) && is_twice(p, 1) && is_twice(p, 2) &&
+           image->shape[4] % V == 0 && window_is_whole(image, 4, V);
 }
 
 /* Channels side by side, to be taken as vectors; `other` may have them otherwise. */
@@ -169,17 +170,15 @@ static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const n
                    : p->taps == 1               ? BACK_NEAREST_TWICE
                                                 : BACK_LINEAR_TWICE;
     } else {
-        if (twice && is_doubled(p, image))
-            how = DOUBLED;
-        else if (twice && window_is_whole(image, 4, V / 2))
+        rows->doubled = twice && is_doubled(p, image);
+        if (twice && window_is_whole(image, 4, V / 2))
             how = TWICE;
         else if (!channels && grid->shape[4] % RESAMPLE_COLUMNS == 0 &&
                  window_is_whole(grid, 4, RESAMPLE_COLUMNS))
             how = are_planes(p, image) ? PLANES : VECTORS;
-        function = 1 + (p->taps / 2) * WAYS + how;
+        function = rows->doubled ? CUBIC_DOUBLED : 1 + (p->taps / 2) * WAYS + how;
     }
     l.function = k->function[function];
-    rows->doubled = made == grid && how == DOUBLED;
     const int strips = rows->doubled || (made == grid && how == PLANES);
     const int64_t high = rows->doubled ? RESAMPLE_ROWS : RESAMPLE_LINES;
     rows->strips[1] = ((rows->doubled ? image : grid)->shape[3] + high - 1) / high;
@@ -217,7 +216,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     const int back = like->op == NDP_OP_upsample_grad;
-    const int n = back ? BACK_KERNELS : 1 + METHODS * WAYS;
+    const int n = back ? BACK_KERNELS : FORWARD_KERNELS;
     int32_t status = NDP_OK;
     k->base.run = run;
     k->base.scratch = scratch;
@@ -225,6 +224,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         char name[48];
         if (i == TABLES || back)
             snprintf(name, sizeof name, "resample_%s", back_names[i]);
+        else if (i == CUBIC_DOUBLED)
+            snprintf(name, sizeof name, "resample_cubic_doubled");
         else
             snprintf(name, sizeof name, "resample_%s%s", methods[(i - 1) / WAYS],
                      ways[(i - 1) % WAYS]);

@@ -2,13 +2,9 @@
  * Images of other extents, and back. A first kernel writes the tables of taps of each axis; then each
  * element gathers: of the result from its taps, of the source from the elements that it is a tap of.
  * Twice as wide images have kernels of their own, which take spans of both along the last axis. */
-#define ND_WINDOW_FN static __device__ __forceinline__
-#include <ndock/windows.h>
-#include "pool/window.cuh"
+#include "pool/twice.cuh"
 
-typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
-typedef neural_computed<T>::type C;
-enum { VECTOR = 16 / sizeof(T), NEAR = RESAMPLE_NEAR };
+enum { NEAR = RESAMPLE_NEAR };
 
 /* ---- tables ---- */
 WINDOW_FN int taps_at(const cuda_resampling &p, int d, int64_t i, int64_t (&element)[4],
@@ -198,8 +194,6 @@ template <int TAPS> WINDOW_FN void resample_planes(const cuda_resampling &p)
         }
     });
 }
-
-#include "pool/twice.cuh"
 
 template <int TAPS> WINDOW_FN void resample_twice(const cuda_resampling &p)
 {
@@ -399,11 +393,11 @@ template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
     RESAMPLE_KERNEL(resample_##name##_vectors, resample_any<TAPS, RESAMPLE_COLUMNS, false>) \
     RESAMPLE_KERNEL(resample_##name##_channels, resample_any<TAPS, VECTOR, true>)           \
     RESAMPLE_KERNEL(resample_##name##_twice, resample_twice<TAPS>)                          \
-    RESAMPLE_KERNEL(resample_##name##_planes, resample_planes<TAPS>)                        \
-    RESAMPLE_KERNEL(resample_##name##_doubled, resample_doubled<TAPS, RESAMPLE_ROWS>)
+    RESAMPLE_KERNEL(resample_##name##_planes, resample_planes<TAPS>)
 RESAMPLE(nearest, 1)
 RESAMPLE(linear, 2)
 RESAMPLE(cubic, 4)
+RESAMPLE_KERNEL(resample_cubic_doubled, resample_doubled)
 RESAMPLE_KERNEL(resample_back_any, resample_back<1, false>)
 RESAMPLE_KERNEL(resample_back_channels, resample_back<VECTOR, true>)
 RESAMPLE_KERNEL(resample_back_box, resample_box)

@@ -4,6 +4,12 @@
  * each along w once for all windows that have it. */
 #ifndef NDOCK_CUDA_STRIP_CUH
 #define NDOCK_CUDA_STRIP_CUH
+#include <math.h>
+#include "math/hw.cuh"
+#include "pool/element.cuh"
+#include "pool/taps.cuh"
+
+enum { POOL_MAX, POOL_INDEX, POOL_MEAN };
 
 /* Of one row of the image what V windows of KERNEL elements, STEP apart, with BEFORE of padding, need: the
  * aligned vectors, and the elements before and after them. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Images that become twice as high and wide: a thread reads a vector of some rows of the source, and those
+ * Images that become twice as high and wide by the cubic method: a thread reads a vector of some rows of the source, and those
  * around it, and writes twice as many rows of two vectors. No table is read, since all shares are known. */
 #ifndef NDOCK_CUDA_TWICE_CUH
 #define NDOCK_CUDA_TWICE_CUH
+#define ND_WINDOW_FN static __device__ __forceinline__
+#include <ndock/windows.h>
+#include "pool/element.cuh"
 
 /* What taps of METHOD give where images become twice as wide: element 2j of the result, then 2j + 1,
  * from elements j - REACH on. */
@@ -27,10 +30,15 @@ WINDOW_FN int32_t twice_clamp(int32_t e, int32_t extent)
     return e < 0 ? 0 : e < extent ? e : extent - 1;
 }
 
-/* Elements first - REACH ... first + VECTOR + REACH - 1 of a row, where those beyond it are its outermost. */
-template <int REACH> struct twice_row {
+/* Of the cubic method: elements of the source that one of the result is made of, and those around a vector. */
+enum { TWICE_TAPS = 4, TWICE_REACH = TWICE_TAPS / 2, TWICE_SPAN = VECTOR + 2 * TWICE_REACH };
+
+/* Elements first - TWICE_REACH ... first + VECTOR + TWICE_REACH - 1 of a row, where those beyond it are its
+ * outermost. */
+struct twice_row {
+    enum { REACH = TWICE_REACH };
     neural_raw<T, VECTOR> body;
-    neural_raw<T, 1> before[REACH ? REACH : 1], after[REACH ? REACH : 1];
+    neural_raw<T, 1> before[REACH], after[REACH];
 
     __device__ __forceinline__ void read(const T *row, int32_t first, int32_t extent)
     {
@@ -41,7 +49,7 @@ template <int REACH> struct twice_row {
             after[k] = neural_read<T, 1>(row + twice_clamp(first + VECTOR + k, extent));
         }
     }
-    __device__ __forceinline__ void widen(C (&x)[VECTOR + 2 * REACH]) const
+    __device__ __forceinline__ void widen(C (&x)[TWICE_SPAN]) const
     {
         C one[1], some[VECTOR];
         neural_widen(body, some);
@@ -59,15 +67,14 @@ template <int REACH> struct twice_row {
 };
 
 /* The elements that VECTOR of a row become. */
-template <int TAPS, int SPAN>
-WINDOW_FN void twice_widths(const C (&x)[SPAN], const C (&even)[4], const C (&odd)[4], T *to)
+WINDOW_FN void twice_widths(const C (&x)[TWICE_SPAN], const C (&even)[4], const C (&odd)[4], T *to)
 {
     C y[2][VECTOR];
 #pragma unroll
     for (int j = 0; j < VECTOR; j++) {
-        C a = even[0] * x[j], b = TAPS == 1 ? a : odd[0] * x[j + 1];
+        C a = even[0] * x[j], b = odd[0] * x[j + 1];
 #pragma unroll
-        for (int t = 1; t < TAPS; t++) {
+        for (int t = 1; t < TWICE_TAPS; t++) {
             a = neural_fma(even[t], x[j + t], a);
             b = neural_fma(odd[t], x[j + t + 1], b);
         }
@@ -79,17 +86,17 @@ WINDOW_FN void twice_widths(const C (&x)[SPAN], const C (&even)[4], const C (&od
 }
 
 /* Rows of the walk are (n, c, strips of ROWS rows of the source); there is one layer. */
-template <int TAPS, int ROWS> WINDOW_FN void resample_doubled(const cuda_resampling &p)
+WINDOW_FN void resample_doubled(const cuda_resampling &p)
 {
-    constexpr int REACH = TAPS / 2, SPAN = VECTOR + 2 * REACH, HIGH = ROWS + 2 * REACH;
+    constexpr int ROWS = RESAMPLE_ROWS, REACH = TWICE_REACH, HIGH = ROWS + 2 * REACH;
     C even[4], odd[4];
-    twice_shares<TAPS>(even, odd);
+    twice_shares<TWICE_TAPS>(even, odd);
     window_each(p.walk, [&](uint32_t row, uint32_t item) {
         int32_t at[3];
         window_split<2>(p.walk, row, at);
         const T *plane = (const T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1];
         const int32_t first = (int32_t)item * VECTOR, h0 = at[2] * ROWS;
-        twice_row<REACH> line[HIGH];
+        twice_row line[HIGH];
 #pragma unroll
         for (int r = 0; r < HIGH; r++)
             line[r].read(plane + twice_clamp(h0 + r - REACH, p.image_extent[1]) * p.image_stride[3],
@@ -98,17 +105,17 @@ template <int TAPS, int ROWS> WINDOW_FN void resample_doubled(const cuda_resampl
                 2 * h0 * p.grid_stride[3] + 2 * first;
 #pragma unroll
         for (int o = 0; o < 2 * ROWS; o++) {
-            C sum[SPAN], x[SPAN];
+            C sum[TWICE_SPAN], x[TWICE_SPAN];
 #pragma unroll
-            for (int t = 0; t < TAPS; t++) {
-                line[o / 2 + t + (TAPS > 1 ? o % 2 : 0)].widen(x);
+            for (int t = 0; t < TWICE_TAPS; t++) {
+                line[o / 2 + t + o % 2].widen(x);
 #pragma unroll
-                for (int k = 0; k < SPAN; k++)
+                for (int k = 0; k < TWICE_SPAN; k++)
                     sum[k] = t ? neural_fma(o % 2 ? odd[t] : even[t], x[k], sum[k])
                                : (o % 2 ? odd[0] : even[0]) * x[k];
             }
             if (h0 + o / 2 < p.image_extent[1])
-                twice_widths<TAPS>(sum, even, odd, to + o * p.grid_stride[3]);
+                twice_widths(sum, even, odd, to + o * p.grid_stride[3]);
         }
     });
 }

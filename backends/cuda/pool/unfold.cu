@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * The elements of windows side by side, and back to images, where each element gathers from the
  * windows that have it. */
-#include "pool/window.cuh"
-
-typedef WINDOW_ELEMENT(CUDA_DTYPE) T;
-typedef neural_computed<T>::type C;
-enum { VECTOR = 16 / sizeof(T) };
+#include "pool/element.cuh"
 
 /* V windows along w of one tap: rows are (n, c, taps, d, h). */
 template <int V> WINDOW_FN void unfold_rows(const cuda_unfolding &p)
