@@ -54,7 +54,7 @@ template <class U> struct topk_keys {
     __device__ __forceinline__ uint32_t of_single(uint32_t raw) const
     {
         const uint32_t x = __float_as_uint(__fadd_rn(__uint_as_float(raw), 0.0f));
-        return x ^ (0u - (x >> 31) | 0x80000000u) ^ flip;
+        return x ^ ((0u - (x >> 31)) | 0x80000000u) ^ flip;
     }
 };
 

@@ -103,7 +103,7 @@ template <class U, int V> struct topk_row {
     {
         uint32_t kept = 0;
         for (int g = 0; g < EACH / V && wanted; g++) {
-            uint32_t part = set >> g * V & (1u << V) - 1;
+            uint32_t part = (set >> g * V) & ((1u << V) - 1);
             const uint32_t count = __popc(part), before = topk_warp_before(count, lane);
             const uint32_t found = topk_warp_sum(count);
             while (part && before + __popc(part) > wanted)
