@@ -254,6 +254,43 @@ def test_weights_of_many_rows(device):
         assert units_off(scale, np.moveaxis(terms, 1, -1).reshape(-1, shape[1])) <= some
 
 
+@cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS[:3]])
+def test_long_rows(device, dtype):
+    """Rows of 16 KiB to 1 MiB, as many as CUDA holds in the shared memory of one block, of two, and of clusters that begin inside of an
+    image; results twice, whose bits are equal, and running statistics."""
+    rng = np.random.default_rng(15)
+    unit = {"float16": 2.0 ** -11, "bfloat16": 2.0 ** -8, "float32": 2.0 ** -21}[dtype]
+
+    def made(shift, *shape):
+        a = nd.astype(nd.asarray(rng.normal(size=shape).astype("float32") * 0.5 + shift, device=device), dtype)
+        return a, there(a)
+
+    def there(a):
+        return np.asarray(nd.asarray(nd.astype(a, nd.float64), device="cpu"))
+
+    for shape, groups in (((4, 64, 64, 64), 32), ((2, 64, 128, 128), 32), ((24, 8, 64, 64), 0)):
+        x, x64 = made(1.5, *shape)
+        g, g64 = made(0.1, *shape)
+        w, w64 = made(1.0, shape[1])
+        column, rest = (1, -1) + (1,) * (len(shape) - 2), (0, *range(2, len(shape)))
+        split, axes = ((shape[0], groups, -1), (2,)) if groups else (shape, rest)
+        known = normal(x64.reshape(split), axes, 1e-5).reshape(shape)
+        dx = normal_grad((g64 * w64.reshape(column)).reshape(split), x64.reshape(split), axes, 1e-5).reshape(shape)
+        mean, var = nd.zeros((shape[1],), device=device), nd.zeros((shape[1],), device=device)
+        for _ in range(2):
+            if groups:
+                got = (nd.nn.group_norm(x, groups, w, w), *nd.nn.group_norm_grad(g, x, groups, w))
+            else:
+                got = (nd.nn.batch_norm(x, mean, var, w, w, training=True, momentum=1.0), *nd.nn.batch_norm_grad(g, x, None, None, w, training=True))
+                assert np.allclose(there(mean), x64.mean(rest), rtol=1e-6) and np.allclose(there(var), x64.var(rest, ddof=1), rtol=1e-5)
+            got = [there(a) for a in got]
+            for a, want, size in zip(got, (known * w64.reshape(column) + w64.reshape(column), dx, (g64 * known).sum(rest), g64.sum(rest)),
+                                     (4, 16, np.abs(g64 * known).sum(rest) / 64, np.abs(g64).sum(rest) / 64)):
+                assert np.all(np.abs(a - want) <= unit * (np.abs(want) + size)), (shape, np.max(np.abs(a - want) / (unit * (np.abs(want) + size))))
+            before = got if _ == 0 else before
+        assert all(np.array_equal(a, b) for a, b in zip(before, got))
+
+
 @cases(*[(device, dtype) for device in DEVICES for dtype in FLOATS])
 def test_channels_side_by_side(device, dtype):
     """Many values of many channels, more than the CPU's tiles take at once, each channel with a mean of its own."""

@@ -9,8 +9,8 @@
 #include <ndock/plugin.h>
 #include "walk/lines.h"
 
-/* Rows that a cluster of blocks holds in shared memory: stages of a block, and blocks, at most. */
-enum { GROUP_RESIDENT_THREADS = 512, GROUP_STAGES = 4, GROUP_CLUSTER = 16 };
+/* Rows that a cluster of blocks holds in shared memory: threads of a block, and blocks, at most. */
+enum { GROUP_RESIDENT_THREADS = 512, GROUP_CLUSTER = 16 };
 enum { GROUP_THREADS = 256, GROUP_HELD_THREADS = 512, GROUP_GRID = 1 << 20 };
 
 /* What is known of a row, in doubles: x less the shift was summed, delta is the mean of that. The
@@ -24,19 +24,19 @@ typedef struct {
 } group_dim;
 
 typedef struct {
-    uint64_t x, g, out, scale, bias; /* 0: absent */
-    uint64_t partial, rows_at;       /* sums of cells; doubles of rows */
-    uint64_t mean, variance;         /* of rows, wide; their strides are those of g and bias */
-    int64_t cells, items, per_row;   /* cells; items of a cell; cells of a row */
-    int64_t chunk;                   /* items of a part */
-    int64_t cell_step, part_step;    /* from one set of sums to the next */
-    double count, inverse, eps;      /* elements of a row, and 1 over that */
-    int32_t parts, lanes;            /* lanes: of a row of columns */
-    int32_t centred;                 /* not for rms_norm */
-    int32_t shifted;                 /* the shifts of rows are known */
+    uint64_t x, g, out, scale, bias;  /* 0: absent */
+    uint64_t partial, rows_at;        /* sums of cells; doubles of rows */
+    uint64_t mean, variance;          /* of rows, wide; their strides are those of g and bias */
+    int64_t cells, items, per_row;    /* cells; items of a cell; cells of a row */
+    int64_t chunk;                    /* items of a part */
+    int64_t cell_step, part_step;     /* from one set of sums to the next */
+    double count, inverse, eps;       /* elements of a row, and 1 over that */
+    int32_t parts, lanes;             /* lanes: of a row of columns */
+    int32_t centred;                  /* not for rms_norm */
+    int32_t shifted;                  /* the shifts of rows are known */
     int64_t mean_step, variance_step; /* of rows that a cluster holds, in place of strides */
     cuda_divisor by_items;            /* of rows that a block holds */
-    int32_t share, stages; /* of those that a cluster holds: vectors of a block, and its stages */
+    int64_t share;                    /* of those that a cluster holds: vectors of a block */
     int32_t n_cell, n_item;
     group_dim dim[NDP_MAX_NDIM]; /* of cells, those of a row innermost; then of items, innermost
                                     first */

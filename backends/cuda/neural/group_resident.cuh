@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Norms whose rows lie dense in a few pieces, and their gradients, with memory read once: a cluster of blocks
- * holds a row in its shared memory, and bulk copies bring it the rows after that. */
+ * Norms whose rows lie dense in a few pieces, with memory read once: a cluster of blocks holds a row in its
+ * shared memory, where bulk copies bring it. */
 #ifndef NDOCK_CUDA_GROUP_RESIDENT_CUH
 #define NDOCK_CUDA_GROUP_RESIDENT_CUH
 #include "neural/group.cuh"
@@ -41,34 +41,30 @@ NEURAL_FN void resident_wait(uint64_t *gate, uint32_t parity)
                  : "memory");
 }
 
-/* What the blocks of a cluster have beside their stages; sums of rows take turns in `from`. */
-template <int N> struct resident_post {
-    uint64_t arrived[GROUP_STAGES];
-    double from[2][GROUP_CLUSTER][N];
+/* What the blocks of a cluster have beside their shares; sums of rows take turns in `from`. */
+struct resident_post {
+    uint64_t arrived; /* a barrier that counts bytes */
+    double from[2][GROUP_CLUSTER][2];
 };
 
 /* A block's share of the cluster's rows: vectors first to first + n - 1 of each. */
-template <class T, bool GRAD, int CLUSTER> struct resident {
+template <class T, int CLUSTER> struct resident {
     typedef typename neural_computed<T>::type C;
-    enum { V = 16 / sizeof(T), N = GRAD ? 4 : 2 };
+    enum { V = 16 / sizeof(T) };
     typedef neural_raw<T, V> vector;
     const group_params &p;
     vector *const memory;
-    resident_post<N> &post;
+    resident_post &post;
     const int rank, first, n;
     double shift;   /* of the row */
     unsigned joins; /* so far */
 
-    __device__ __forceinline__ resident(const group_params &params, void *stages,
-                                        resident_post<N> &shared)
-        : p(params), memory((vector *)stages), post(shared), rank((int)(blockIdx.x % CLUSTER)),
-          first(rank * p.share),
-          n(min(p.share, (int)(p.per_row * p.items) - first)), shift(0)
+    __device__ __forceinline__ resident(const group_params &params, void *shared_memory,
+                                        resident_post &shared)
+        : p(params), memory((vector *)shared_memory), post(shared),
+          rank((int)(blockIdx.x % CLUSTER)), first(rank * (int)p.share),
+          n(min((int)p.share, (int)(p.per_row * p.items) - first)), shift(0)
     {
-    }
-    __device__ __forceinline__ vector *stage(int s) const
-    {
-        return memory + s * (GRAD ? 2 : 1) * p.share;
     }
     __device__ __forceinline__ group_at place(int64_t row) const
     {
@@ -82,43 +78,37 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
         for (int j = 0; j < n;) {
             const int number = (first + j) / run, at = first + j - number * run;
             const int many = min(run - at, n - j);
-            group_at from = {at * in.at.in, at * in.at.out, at * in.g, 0, 0};
+            group_at from = {at * in.at.in, at * in.at.out, 0, 0, 0};
             if (p.n_item == 2) {
                 from.x += number * outer.at.in;
                 from.out += number * outer.at.out;
-                from.g += number * outer.g;
             }
             f(j, many, from);
             j += many;
         }
     }
     /* One thread lets a row come. */
-    __device__ __forceinline__ void fetch(int s, int64_t row) const
+    __device__ __forceinline__ void fetch(int64_t row) const
     {
         const group_at base = place(row);
-        uint64_t *const gate = &post.arrived[s];
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                         resident_at(gate)),
-                     "r"(n * 16 * (GRAD ? 2 : 1))
-                     : "memory");
+        uint64_t *const gate = &post.arrived;
+        asm volatile(
+            "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(resident_at(gate)),
+            "r"(n * 16)
+            : "memory");
         pieces([&](int j, int many, const group_at &at) {
-            resident_copy(stage(s) + j, (const T *)p.x + base.x + at.x, (uint32_t)many * 16, gate);
-            if (GRAD)
-                resident_copy(stage(s) + p.share + j, (const T *)p.g + base.g + at.g,
-                              (uint32_t)many * 16, gate);
+            resident_copy(memory + j, (const T *)p.x + base.x + at.x, (uint32_t)many * 16, gate);
         });
     }
-    __device__ __forceinline__ void begin(int64_t row, int64_t step)
+    __device__ __forceinline__ void begin(int64_t row)
     {
         if (threadIdx.x == 0) {
-            for (int s = 0; s < p.stages; s++)
-                asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(
-                                 resident_at(&post.arrived[s]))
-                             : "memory");
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(resident_at(&post.arrived))
+                         : "memory");
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-            for (int s = 0; s < p.stages && row + s * step < p.cells / p.per_row; s++)
-                fetch(s, row + s * step);
+            if (row < p.cells / p.per_row)
+                fetch(row);
         }
         if (CLUSTER > 1)
             resident_meet();
@@ -133,139 +123,95 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
     {
         return from ? neural_widen(((const T *)from)[at]) : none;
     }
-    /* The sums of the share; of gradients, whose weights may differ, cell by cell, and each is left for the
-     * gradients of weights. */
-    __device__ __forceinline__ void sum(int s, int64_t row, const group_at &base,
-                                        double (&all)[N])
+    /* The sums of the share, in every thread. */
+    __device__ __forceinline__ void sum(double (&all)[2])
     {
-        const vector *x = stage(s), *g = x + p.share;
-        const int each = (int)(GRAD ? p.items : p.per_row * p.items);
-        for (int k = 0; k < N; k++)
-            all[k] = 0;
-        for (int j = 0; j < n;) {
-            const int cell = (first + j) / each, end = min(n, (cell + 1) * each - first);
-            group_sums<C, GRAD> sums;
+        group_sums<C, false> sums;
 #pragma unroll 4
-            for (int i = j + (int)threadIdx.x; i < end; i += (int)blockDim.x) {
-                C u[V], v[V] = {};
-                neural_widen(x[i], u);
-                if (GRAD)
-                    neural_widen(g[i], v);
-                sums.template take<T, V>(u, v, shift);
-            }
-            sums.end();
-            row_join<N, false>(sums.s, joins++ & 1);
-            const double by =
-                GRAD ? (double)weight(p.scale, base.scale + cell * p.dim[0].scale, (C)1) : 1.0;
-            for (int k = 0; k < N; k++)
-                all[k] += k < 2 ? sums.s[k] : sums.s[k] * by;
-            if (GRAD && threadIdx.x == 0) {
-                const int part = (first + j - cell * each) / p.share;
-                double *to =
-                    (double *)p.partial + ((row * p.per_row + cell) * p.parts + part) * N;
-                for (int k = 0; k < N; k++)
-                    to[k] = sums.s[k];
-            }
-            j = end;
+        for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x) {
+            C u[V], none[V] = {};
+            neural_widen(memory[i], u);
+            sums.template take<T, V>(u, none, shift);
         }
+        all[0] = sums.s[0];
+        all[1] = sums.s[1];
+        row_join<2, false>(all, joins++ & 1);
     }
     /* The sums of all blocks, in every thread of theirs, in order. */
-    __device__ __forceinline__ void join(int turn, double (&all)[N]) const
+    __device__ __forceinline__ void join(int turn, double (&all)[2]) const
     {
         if (CLUSTER == 1)
             return;
         if (threadIdx.x < CLUSTER)
-            for (int k = 0; k < N; k++)
+            for (int k = 0; k < 2; k++)
                 resident_put(&post.from[turn][rank][k], threadIdx.x, all[k]);
         resident_meet();
-        for (int k = 0; k < N; k++)
+        for (int k = 0; k < 2; k++)
             all[k] = 0;
 #pragma unroll 2
         for (int b = 0; b < CLUSTER; b++)
 #pragma unroll
-            for (int k = 0; k < N; k++)
+            for (int k = 0; k < 2; k++)
                 all[k] += post.from[turn][b][k];
     }
     /* What follows from a row's sums; one thread of the cluster leaves what is asked for. */
-    __device__ __forceinline__ void know(const double (&all)[N], int64_t row,
+    __device__ __forceinline__ void know(const double (&all)[2], int64_t row,
                                          double (&known)[GROUP_ROW]) const
     {
-        const double d = all[0] * p.inverse, a = GRAD ? all[N - 2] * p.inverse : 0.0;
+        const double d = all[0] * p.inverse;
         double variance = __fma_rn(-d, d, all[1] * p.inverse);
         variance = variance > 0 || !(variance == variance) ? variance : 0.0;
         const double factor = held_rsqrt(variance + p.eps);
-        known[GROUP_SHIFT] = shift;
         known[GROUP_MEAN] = shift + d;
-        known[GROUP_DELTA] = d;
         known[GROUP_FACTOR] = factor;
-        known[GROUP_A] = a;
-        known[GROUP_B] = GRAD ? __fma_rn(-d, a, all[N - 1] * p.inverse) * factor * factor : 0;
-        if (rank || threadIdx.x)
+        if (rank || threadIdx.x || !p.mean)
             return;
-        if (GRAD)
-            for (int k = 0; k < GROUP_ROW; k++)
-                group_row(p, row)[k] = known[k];
-        else if (p.mean) {
-            ((C *)p.mean)[row * p.mean_step] = (C)known[GROUP_MEAN];
-            ((C *)p.variance)[row * p.variance_step] = (C)variance;
-        }
+        ((C *)p.mean)[row * p.mean_step] = (C)known[GROUP_MEAN];
+        ((C *)p.variance)[row * p.variance_step] = (C)variance;
     }
-    /* f(x, g) of vectors from to end - 1 of the share, which lie together in the result. */
+    /* f of vectors from to end - 1 of the share, which lie together in the result. */
     template <class F>
-    __device__ __forceinline__ void apply_piece(int s, int from, int end, T *to, F f) const
+    __device__ __forceinline__ void apply_piece(int from, int end, T *to, F f) const
     {
-        const vector *x = stage(s), *g = x + p.share;
 #pragma unroll 4
         for (int i = from + (int)threadIdx.x; i < end; i += (int)blockDim.x) {
-            C u[V], v[V] = {};
-            neural_widen(x[i], u);
-            if (GRAD)
-                neural_widen(g[i], v);
+            C u[V];
+            neural_widen(memory[i], u);
 #pragma unroll
             for (int k = 0; k < V; k++)
-                u[k] = f(u[k], v[k]);
+                u[k] = f(u[k]);
             neural_store<T, V>(to, i - from, u);
         }
     }
-    /* Of one cell. Halves have few enough digits for products of what is known of the row and the weights. */
-    __device__ __forceinline__ void apply_cell(int s, int from, int end, T *to,
+    /* Of one cell. Halves have few enough digits for a product of the factor and the weight. */
+    __device__ __forceinline__ void apply_cell(int from, int end, T *to,
                                                const double (&known)[GROUP_ROW], C scale,
                                                C bias) const
     {
         const double f = known[GROUP_FACTOR];
         const C high = (C)known[GROUP_MEAN];
         if (sizeof(T) == 2 && f > 1e-15 && f < 1e15) {
-            const double low = known[GROUP_MEAN] - (double)high, by = f * (double)scale,
-                         b = known[GROUP_B] * f;
-            const C of_g = (C)by, of_x = (C)(GRAD ? -b : by);
-            const C rest =
-                (C)(GRAD ? low * b - known[GROUP_A] * f : (double)bias - low * by);
-            apply_piece(s, from, end, to, [&](C x, C g) {
-                const C y = neural_fma(x - high, of_x, rest);
-                return GRAD ? neural_fma(g, of_g, y) : y;
-            });
+            const double low = known[GROUP_MEAN] - (double)high, by = f * (double)scale;
+            const C of_x = (C)by, rest = (C)((double)bias - low * by);
+            apply_piece(from, end, to, [&](C x) { return neural_fma(x - high, of_x, rest); });
             return;
         }
         const group_affine<C> affine(known);
-        const group_slope<C> slope(known);
-        apply_piece(s, from, end, to, [&](C x, C g) {
-            return GRAD     ? slope.of(x, g * scale)
-                   : p.bias ? neural_fma(affine.of(x), scale, bias)
-                            : affine.of(x) * scale;
+        apply_piece(from, end, to, [&](C x) {
+            return p.bias ? neural_fma(affine.of(x), scale, bias) : affine.of(x) * scale;
         });
     }
-    __device__ __forceinline__ void apply(int s, const group_at &base,
+    __device__ __forceinline__ void apply(const group_at &base,
                                           const double (&known)[GROUP_ROW]) const
     {
         pieces([&](int j, int many, const group_at &at) {
             for (int end = j + many, from = j; from < end;) {
                 const int cell = p.per_row == 1 ? 0 : (first + from) / (int)p.items;
-                const int most =
-                    p.per_row == 1 ? end : min(end, (cell + 1) * (int)p.items - first);
+                const int most = p.per_row == 1 ? end : min(end, (cell + 1) * (int)p.items - first);
                 const C scale = weight(p.scale, base.scale + cell * p.dim[0].scale, (C)1);
                 const C bias = weight(p.bias, base.bias + cell * p.dim[0].bias, (C)0);
                 T *const to = (T *)p.out + base.out + at.out + (int64_t)(from - j) * V;
-                apply_cell(s, from, most, to, known, scale, bias);
+                apply_cell(from, most, to, known, scale, bias);
                 from = most;
             }
         });
@@ -273,55 +219,51 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
     __device__ __forceinline__ void run(int64_t row, int64_t step)
     {
         const int64_t rows = p.cells / p.per_row;
-        int s = 0, phase = 0, turn = 0;
+        int turn = 0;
         double next = row < rows ? first_of(row) : 0;
-        begin(row, step);
+        begin(row);
         for (; row < rows; row += step, turn ^= 1) {
-            double all[N], known[GROUP_ROW];
+            double all[2], known[GROUP_ROW];
             const group_at base = place(row);
             shift = next;
             if (row + step < rows)
                 next = first_of(row + step);
-            resident_wait(&post.arrived[s], phase);
-            sum(s, row, base, all);
+            resident_wait(&post.arrived, turn);
+            sum(all);
             join(turn, all);
             know(all, row, known);
-            apply(s, base, known);
-            __syncthreads(); /* The stage is free. */
-            if (threadIdx.x == 0 && row + p.stages * step < rows)
-                fetch(s, row + p.stages * step);
-            if (++s == p.stages) {
-                s = 0;
-                phase ^= 1;
-            }
+            apply(base, known);
+            __syncthreads(); /* Nobody reads the share any more. */
+            if (threadIdx.x == 0 && row + step < rows)
+                fetch(row + step);
         }
         if (CLUSTER > 1)
             resident_meet(); /* Nobody's shared memory goes while others write to it. */
     }
 };
 
-template <class T, bool GRAD, int CLUSTER> NEURAL_FN void group_resident(const group_params &p)
+template <class T, int CLUSTER> NEURAL_FN void group_resident(const group_params &p)
 {
-    extern __shared__ __align__(128) unsigned char resident_stages[];
-    __shared__ resident_post<GRAD ? 4 : 2> post;
-    resident<T, GRAD, CLUSTER> rows(p, resident_stages, post);
+    extern __shared__ __align__(128) unsigned char resident_share[];
+    __shared__ resident_post post;
+    resident<T, CLUSTER> rows(p, resident_share, post);
     rows.run(blockIdx.x / CLUSTER, gridDim.x / CLUSTER);
 }
 
-#define GROUP_RESIDENT_KERNEL(name, GRAD, CLUSTER)                     \
-    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1)         \
-        __launch_bounds__(GROUP_RESIDENT_THREADS, 2) \
-            GROUP_NAME(name, CUDA_DTYPE)(const __grid_constant__ group_params p) \
-    {                                                                  \
-        group_resident<group_element, GRAD, CLUSTER>(p);               \
+#define GROUP_RESIDENT_KERNEL(CLUSTER)                                                        \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1)                                \
+        __launch_bounds__(GROUP_RESIDENT_THREADS, 2)                                          \
+            GROUP_NAME(resident##CLUSTER, CUDA_DTYPE)(const __grid_constant__ group_params p) \
+    {                                                                                         \
+        group_resident<group_element, CLUSTER>(p);                                            \
     }
-#define GROUP_RESIDENT(end, GRAD)                     \
-    GROUP_RESIDENT_KERNEL(resident1##end, GRAD, 1)    \
-    GROUP_RESIDENT_KERNEL(resident2##end, GRAD, 2)    \
-    GROUP_RESIDENT_KERNEL(resident4##end, GRAD, 4)    \
-    GROUP_RESIDENT_KERNEL(resident16##end, GRAD, 16)
+#define GROUP_RESIDENT       \
+    GROUP_RESIDENT_KERNEL(1) \
+    GROUP_RESIDENT_KERNEL(2) \
+    GROUP_RESIDENT_KERNEL(4) \
+    GROUP_RESIDENT_KERNEL(16)
 #else
-#define GROUP_RESIDENT(end, GRAD)
+#define GROUP_RESIDENT
 #endif
 
 #endif

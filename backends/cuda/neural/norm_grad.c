@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of the row normalisations: which kernel, and its parameters. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "neural/group_call.h"
 #include "neural/neural.h"
@@ -19,9 +18,9 @@ enum {
     KERNELS = CUDA_NORM_GRADS
 };
 enum { SHORT_ITEMS = 128 }; /* of a row that a warp serves */
-static const char *const suffixes[KERNELS] = {
-    "warp_vec", "warp",  "block_vec", "block",        "held",
-    "held4",    "held8", "weighed_warp", "weighed_block"};
+static const char *const suffixes[KERNELS] = {"warp_vec", "warp",         "block_vec",
+                                              "block",    "held",         "held4",
+                                              "held8",    "weighed_warp", "weighed_block"};
 
 /* Dimensions first to last - 1 of the views, innermost first, those that all step through evenly as
  * one; returns how many there are. */
@@ -183,8 +182,6 @@ int32_t cuda_norm_grad_weighed(const cuda_kernel *k, const CUfunction *function,
     if (!weigh(&w, k, function, call))
         return cuda_error(NDP_ERR_INTERNAL, "%s: rows that are not held", cuda_op_name(call->op));
     w.p.partial = partial;
-    cu.cuFuncSetAttribute(function[w.which], CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                          getenv("NDOCK_LAB_CARVE") ? 100 : -1); /* LAB */
     return cuda_launch(k, function[w.which], s, w.blocks, w.threads, w.shared, &w.p);
 }
 
@@ -226,10 +223,10 @@ int32_t cuda_norm_grad_functions(ndp_dev *dev, int32_t op, int32_t dtype, CUfunc
         snprintf(name, sizeof name, "%s_%s", cuda_op_name(op), suffixes[i]);
         status = cuda_function(dev, module, name, &function[i]);
         if (status == NDP_OK && i >= WEIGHED_WARP)
-            status = cuda_fail(cu.cuFuncSetAttribute(function[i],
-                                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                     dev->shared_most - 2048),
-                               "shared memory for %s", name);
+            status = cuda_fail(
+                cu.cuFuncSetAttribute(function[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      dev->shared_most - 2048),
+                "shared memory for %s", name);
     }
     return status;
 }

@@ -26,11 +26,12 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
     typedef neural_raw<T, V> vector;
     const neural_norm &p;
     const unsigned lane, lanes;
-    vector *const ring; /* of each stage: K vectors of x, then K of g, each of all threads; then K of weights */
+    vector *const
+        ring; /* of each stage: K vectors of x, then K of g, each of all threads; then K of weights */
     const vector *x, *g; /* the thread's first of the row that is fetched next */
     const T *first;      /* of the row whose turn is next */
     T *out;
-    int64_t fetched; /* the number of the row that is fetched next */
+    int64_t fetched;               /* the number of the row that is fetched next */
     float scale[K][V], bias[K][V]; /* what the rows give the gradients for weights */
     float count, inverse;          /* of the thread's elements, and 1 over that */
     bool any;
@@ -52,7 +53,10 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
         inverse = n ? 1.0f / (float)n : 0.0f;
         clear();
     }
-    __device__ __forceinline__ bool has(unsigned k) const { return lane + k * lanes < p.items; }
+    __device__ __forceinline__ bool has(unsigned k) const
+    {
+        return lane + k * lanes < p.items;
+    }
     __device__ __forceinline__ vector *place(unsigned stage, unsigned k) const
     {
         return ring + (stage * 2 * K + k) * blockDim.x;

@@ -20,8 +20,7 @@ template <int N> NEURAL_FN double row_fold(const double (&s)[N])
         for (int k = 0; k < 2; k++)
             kept[k] = (upper ? s[N / 2 + k] : s[k]) +
                       __shfl_xor_sync(0xffffffffu, upper ? s[k] : s[N / 2 + k], 16);
-        a = (odd ? kept[1] : kept[0]) +
-            __shfl_xor_sync(0xffffffffu, odd ? kept[0] : kept[1], 8);
+        a = (odd ? kept[1] : kept[0]) + __shfl_xor_sync(0xffffffffu, odd ? kept[0] : kept[1], 8);
     } else {
         a = (upper ? s[1] : s[0]) + __shfl_xor_sync(0xffffffffu, upper ? s[0] : s[1], 16);
         a += __shfl_xor_sync(0xffffffffu, a, 8);
