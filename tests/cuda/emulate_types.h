@@ -10,6 +10,9 @@
 #include <string.h>
 #include "tests/cuda/emulate.h"
 
+struct alignas(16) longlong2 {
+    long long x, y;
+};
 struct __half {
     uint16_t bits;
 };

@@ -53,13 +53,19 @@ struct kernel {
     EACH(pool_##op##_311, cuda_pooling)      \
     EACH(pool_##op##_321, cuda_pooling)      \
     EACH(pool_##op##_512, cuda_pooling)
+#define STRIPS(op)                             \
+    EACH(pool_##op##_strip_220, cuda_pooling)  \
+    EACH(pool_##op##_strip_311, cuda_pooling)  \
+    EACH(pool_##op##_strip_321, cuda_pooling)  \
+    EACH(pool_##op##_strip_512, cuda_pooling)
 #define RESAMPLES(method)                               \
     EACH(resample_##method, cuda_resampling)            \
     EACH(resample_##method##_vectors, cuda_resampling)  \
     EACH(resample_##method##_channels, cuda_resampling) \
-    EACH(resample_##method##_twice, cuda_resampling)
+    EACH(resample_##method##_twice, cuda_resampling)    \
+    EACH(resample_##method##_planes, cuda_resampling)
 const kernel kernels[] = {
-    POOLS(max) POOLS(index) POOLS(mean)                                                 /* */
+    POOLS(max) POOLS(index) POOLS(mean) STRIPS(max) STRIPS(mean) EACH(pool_grad_max_strip_321, cuda_pooling) EACH(resample_cubic_doubled, cuda_resampling)                                                 /* */
     EACH(pool_grad_max_rows, cuda_pooling) EACH(pool_grad_max_channels, cuda_pooling)   /* */
     EACH(pool_grad_mean_rows, cuda_pooling) EACH(pool_grad_mean_channels, cuda_pooling) /* */
     EACH(pool_grad_max_220, cuda_pooling) EACH(pool_grad_max_311, cuda_pooling)

@@ -15,9 +15,6 @@ struct uint4 {
 struct ulonglong2 {
     unsigned long long x, y;
 };
-struct longlong2 {
-    long long x, y;
-};
 static inline longlong2 make_longlong2(long long x, long long y)
 {
     return {x, y};

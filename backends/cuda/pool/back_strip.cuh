@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of the largest of 3 elements with a border of one, in steps of 2, back to planes: a thread reads
- * a vector of windows and those that reach into its elements, and writes two rows of two vectors. */
-#ifndef NDOCK_CUDA_BACK_STRIP_CUH
-#define NDOCK_CUDA_BACK_STRIP_CUH
+ * a vector of windows and those that reach into its elements, and writes two rows of two vectors.
+ * Deliberately no include guard: each file of kernels includes it once, in a namespace of its own where
+ * they are compiled for the host. */
 #include "pool/element.cuh"
 #include "pool/taps.cuh"
 
@@ -92,5 +92,3 @@ WINDOW_FN void pool_back_strip(const cuda_pooling &p)
         }
     });
 }
-
-#endif

@@ -260,9 +260,9 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     int32_t status;
     if (op == NDP_OP_max_pool_grad || op == NDP_OP_avg_pool_grad) {
         k->base.run = run_grad;
-        return take_functions(k, dtype, "pool_grad",
-                              op == NDP_OP_max_pool_grad ? "pool_grad_max" : "pool_grad_mean",
-                              back_suffixes, BACK_KERNELS, 0);
+        const int largest = op == NDP_OP_max_pool_grad;
+        return take_functions(k, dtype, "pool_grad", largest ? "pool_grad_max" : "pool_grad_mean",
+                              back_suffixes, largest ? BACK_KERNELS : BACK_STRIP_321, 0);
     }
     k->base.run = run_pool;
     status = take_functions(k, dtype, "pool", op == NDP_OP_max_pool ? "pool_max" : "pool_mean",

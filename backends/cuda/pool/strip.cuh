@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Windows of the usual kernels over planes: a thread makes some rows of a vector of windows each, below one
  * another. It reads each row of the image once, all of them under way before the first is met, and reduces
- * each along w once for all windows that have it. */
-#ifndef NDOCK_CUDA_STRIP_CUH
-#define NDOCK_CUDA_STRIP_CUH
+ * each along w once for all windows that have it.
+ * Deliberately no include guard: each file of kernels includes it once, in a namespace of its own where
+ * they are compiled for the host. */
 #include <math.h>
 #include "math/hw.cuh"
 #include "pool/element.cuh"
@@ -135,5 +135,3 @@ WINDOW_FN void pool_strip(const cuda_pooling &p)
         }
     });
 }
-
-#endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Images that become twice as high and wide by the cubic method: a thread reads a vector of some rows of the source, and those
- * around it, and writes twice as many rows of two vectors. No table is read, since all shares are known. */
-#ifndef NDOCK_CUDA_TWICE_CUH
-#define NDOCK_CUDA_TWICE_CUH
+ * around it, and writes twice as many rows of two vectors. No table is read, since all shares are known.
+ * Deliberately no include guard: each file of kernels includes it once, in a namespace of its own where
+ * they are compiled for the host. */
 #define ND_WINDOW_FN static __device__ __forceinline__
 #include <ndock/windows.h>
 #include "pool/element.cuh"
@@ -119,5 +119,3 @@ WINDOW_FN void resample_doubled(const cuda_resampling &p)
         }
     });
 }
-
-#endif
