@@ -277,7 +277,7 @@ class Contender:
         self.say(who)
         line = self.process.stdout.readline()
         self.process.send_signal(signal.SIGSTOP)
-        if binds and not self.one_thread:
+        if line and binds and not self.one_thread:
             os.sched_setaffinity(self.process.pid, self.processors)
         return float(line) if line else None
 

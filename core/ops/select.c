@@ -5,7 +5,8 @@
 #include "core/ops/ops.h"
 #include "core/run/dispatch.h"
 
-/* a as (n, inner...) and mask as (n): the mask's axes flattened on both. own: those that were made for it. */
+/* a as (n, inner...) and mask as (n): the mask's axes flattened on both. own: copies of a and mask that were
+ * made for the selection, or NULL. */
 typedef struct {
     const nd_array *a, *mask;
     nd_array *own[2];
@@ -254,7 +255,8 @@ static nd_status check_count(const char *op, const nd_array *dst, const nd_array
     return ND_OK;
 }
 
-/* A copy in place of *a, if a result may lie in it; *own, which is released, is what *a was made as, or NULL. */
+/* A copy in place of *a, if a result may lie in it; *own is the copy that *a is already, or NULL;
+ * it is released. */
 static nd_status part_from_results(const nd_array **a, nd_array **own, const nd_array *dst,
                                    const nd_array *count)
 {

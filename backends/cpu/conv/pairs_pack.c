@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Weights of convolutions of bf16 by sums of pairs, and of gradients for the input: packed once for a call into tiles of
- * 16 channels of the result by the 32 numbers of a step (pairs.h), for each phase and group. */
+ * Weights of convolutions of bf16 by sums of pairs, and of gradients for the input: packed once for a call into tiles
+ * of 16 channels of the result by the 32 numbers of a step (pairs.h), for each phase and group. */
 #include <string.h>
 #include "conv/conv.h"
 

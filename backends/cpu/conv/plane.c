@@ -7,6 +7,7 @@
 #include "conv/plane.h"
 
 enum { FEW = 8, MANY = 16, MOST_TAPS = 1024, LEAST_ROWS = 4, PACKED_BYTES = 160 << 10 };
+
 static int64_t longest(const cv_plan *p, int d)
 {
     return (p->out.extent[d] + p->phases[d] - 1) / p->phases[d];

@@ -26,6 +26,7 @@ int64_t cv_plane_scale(const cv_plan *p, int d);
 /* Where tap (i, j) of channel c meets the first position of a tile. */
 int64_t cv_plane_tap(const cv_plane_tile *t, const nd_window_axis axis[3], int64_t c, int64_t i,
                      int64_t j);
+/* Packs what the taps of a tile read, so that positions side by side lie side by side. */
 void cv_plane_pack_tile(const cv_plane_tile *t);
 
 #endif

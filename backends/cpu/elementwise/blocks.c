@@ -46,7 +46,7 @@ typedef struct {
     cpu_blocks_place place;
     char *at[EW_OPERANDS];
     const char
-        *repeated[EW_OPERANDS]; /* the element that fills the buffer, so far filled_n times */
+        *repeated[EW_OPERANDS]; /* the element that fills the buffer, so far repeated_n times */
     int64_t repeated_n[EW_OPERANDS];
     char *buffer[EW_OPERANDS];
     _Alignas(64) char arena[EW_ARENA_BYTES];

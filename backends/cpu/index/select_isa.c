@@ -3,7 +3,7 @@
  * per SIMD level. */
 #include "index/select.h"
 
-#ifdef __AVX512BW__
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>
 
 /* How many of the elements that a mask has chosen find room, as a mask of so many elements. */

@@ -5,9 +5,9 @@
 #include "norm/single_rows.h"
 
 enum {
-    GRAIN = 1 << 14,
-    FINE = GRAIN / 4
-}; /* elements of a task: of many, and where there are few */
+    GRAIN = 1 << 14, /* elements of a task */
+    FINE = GRAIN / 4 /* of one where each thread has a task at most */
+};
 
 typedef struct {
     const cpu_single_table *loops;

@@ -22,7 +22,8 @@ static inline __m512 add_wide(__m512 sum, __m512i products, __m512 factors)
  * that is computed already. */
 static inline int64_t ahead_of(int64_t row_bytes, int many)
 {
-    return many * row_bytes < AHEAD_ROWS ? many * row_bytes : AHEAD;
+    const int64_t rows = many * row_bytes;
+    return rows >= AHEAD && rows < AHEAD_ROWS ? rows : AHEAD;
 }
 /* The lines that a span of blocks will be in some spans later. */
 static inline void look_ahead(const unsigned char *from, int64_t ahead, int nbytes)

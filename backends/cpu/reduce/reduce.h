@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * What the driver of reductions (reduce.c) and its loops (reduce_isa.c) know of each other.
+ * What the driver of reductions (plan.c, reduce.c) and its loops (reduce_isa.c) know of each other.
  *
  * A reduction folds elements into states and finishes each state into a result. Loops see only
  * dense elements of few types: other dtypes and strides pass through a load into a small buffer.
@@ -16,7 +16,7 @@
 #include "math/half.h"
 
 enum {
-    CPU_FOLD_BYTES = 16384, /* an inner fold is given at most this much: it stays in L1 */
+    CPU_FOLD_BYTES = 16384, /* a fold that is gathered is given at most this much: it stays in L1 */
     CPU_SWEEP_ROWS = 16,    /* a sweep is given at most this many rows */
     CPU_SWEEP_REALS = 1024, /* and this many columns */
     CPU_STATE_BYTES = 32    /* largest state of one real: four planes of 8 bytes */

@@ -30,8 +30,15 @@ template <> struct entropy_word<__nv_bfloat16> {
     }
     static __device__ __forceinline__ uint32_t more(uint32_t a, uint32_t b)
     {
+#if __CUDA_ARCH__ >= 800
         asm("max.bf16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
         return a;
+#else
+        float x[2], y[2];
+        widen(a, x);
+        widen(b, y);
+        return __float_as_uint(fmaxf(x[1], y[1])) | __float_as_uint(fmaxf(x[0], y[0])) >> 16;
+#endif
     }
 };
 template <> struct entropy_word<__half> {
@@ -46,8 +53,17 @@ template <> struct entropy_word<__half> {
     }
     static __device__ __forceinline__ uint32_t more(uint32_t a, uint32_t b)
     {
+#if __CUDA_ARCH__ >= 800
         asm("max.f16x2 %0, %0, %1;" : "+r"(a) : "r"(b));
         return a;
+#else
+        float x[2], y[2];
+        widen(a, x);
+        widen(b, y);
+        const __half2 h = __floats2half2_rn(fmaxf(x[0], y[0]), fmaxf(x[1], y[1]));
+        memcpy(&a, &h, sizeof a);
+        return a;
+#endif
     }
 };
 

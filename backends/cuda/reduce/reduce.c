@@ -333,7 +333,7 @@ static void set_walk(reduce_params *p)
     p->inner_extent = p->n_reduced == 1 ? 1 : 0;
     if (p->n_reduced == 1)
         p->step = p->lanes * dim[0].in;
-    if (p->n_reduced != 2 || dim[0].extent > INT32_MAX)
+    if (p->n_reduced != 2 || dim[0].extent == 0 || dim[0].extent > INT32_MAX)
         return;
     p->inner_step = (uint32_t)(p->lanes % dim[0].extent);
     p->inner_extent = (uint32_t)dim[0].extent;
