@@ -79,11 +79,26 @@ static nd_stream *unifier(nd_ordered *o)
     return none;
 }
 
-static nd_status wait_for(nd_stream *s, const nd_uses *u)
+/* Whether the stream of a use was marked for the last time, since it has ended; then *mark is where. */
+static bool has_ended(nd_ordered *o, const nd_use *use, ndp_event **mark)
 {
-    for (const nd_use *use = &u->home; use; use = use->next)
-        ND_RETURN_IF(use->closed ? nd__wait_mark(s, use->event)
-                                 : nd__wait_stream_id(s, s->device, nd__stream_id(use->stream)));
+    pthread_mutex_lock(&o->plain.lock);
+    const bool ended = use->closed;
+    *mark = use->event;
+    pthread_mutex_unlock(&o->plain.lock);
+    return ended;
+}
+
+/* A stream that ends while it is waited for has left its mark. */
+static nd_status wait_for(nd_ordered *o, nd_stream *s, const nd_uses *u)
+{
+    for (const nd_use *use = &u->home; use; use = use->next) {
+        ndp_event *mark;
+        if (!has_ended(o, use, &mark))
+            ND_RETURN_IF(nd__wait_stream_id(s, s->device, nd__stream_id(use->stream)));
+        if (has_ended(o, use, &mark))
+            ND_RETURN_IF(nd__wait_mark(s, mark));
+    }
     return ND_OK;
 }
 
@@ -92,7 +107,7 @@ static nd_stream *last_stream(nd_ordered *o, nd_plain_block *b)
 {
     nd_stream *home = b->uses.others ? NULL : nd__stream_retain_live(b->uses.home.stream);
     nd_stream *s = home ? home : unifier(o);
-    return home || (s && wait_for(s, &b->uses) == ND_OK) ? s : NULL;
+    return home || (s && wait_for(o, s, &b->uses) == ND_OK) ? s : NULL;
 }
 
 static bool capturing(const nd_ordered *o)
