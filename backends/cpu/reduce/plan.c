@@ -106,10 +106,12 @@ static void plan_inner(cpu_reduce_plan *p)
     int last = r->ndim - 1;
     p->unit = p->cell->direct && r->stride[0][last] == p->in_bytes;
     p->linear = r->operands == 1 || (r->ndim == 1 && (r->stride[1][0] == 1 || r->size <= 1));
-    if (p->unit && p->cell->finish != CPU_FINISH_PRODUCT &&
+    p->cut_runs = !p->linear || (p->unit && r->shape[last] >= 256);
+    /* Only what is folded in place lies far away; gathered elements lie in a buffer. */
+    const int in_place = p->unit && (p->cut_runs || r->ndim == 1);
+    if (in_place && p->cell->finish != CPU_FINISH_PRODUCT &&
         r->size * p->in_bytes > FAR_BYTES / p->kept.size)
         p->far = cpu_blocks_asks() ? CPU_FAR_ASKED : CPU_FAR_SEEN;
-    p->cut_runs = !p->linear || (p->unit && r->shape[last] >= 256);
     /* No bit depends on how extremes are cut. What crosses runs is gathered, and the buffer has room for one fold. */
     if (p->unit && p->cut_runs && p->cell->finish == CPU_FINISH_VALUE && !p->cell->stop)
         p->fold *= MANY_FOLDS;
