@@ -77,7 +77,24 @@ static __device__ __forceinline__ ew_packed<T, N> load(const ew_params &p, int i
                           place.inner);
 }
 
-template <class OP>
+/* Which of where's two choices a vector of its mask wants; elements that do not exist are not set. */
+struct ew_wanted {
+    bool b, c;
+};
+template <class T>
+static __device__ __forceinline__ ew_wanted wanted_by(const cuda_vector<T, EW_N> &mask)
+{
+    ew_wanted wanted = {false, false};
+#pragma unroll
+    for (int k = 0; k < EW_N; k++) {
+        wanted.b = wanted.b || mask.at[k];
+        wanted.c = wanted.c || !mask.at[k];
+    }
+    return wanted;
+}
+
+/* LAZY: the first operand is waited for, and of the others what it does not want is not read. */
+template <class OP, bool LAZY>
 static __device__ __forceinline__ void one_vector(const ew_params &p, const ew_place &place)
 {
     const int N = EW_N;
@@ -87,9 +104,12 @@ static __device__ __forceinline__ void one_vector(const ew_params &p, const ew_p
     if (place.low >= place.high)
         return;
     a = load<typename OP::in1, N>(p, 0, place);
-    if (OP::inputs > 1)
+    ew_wanted wanted = {true, true};
+    if constexpr (LAZY)
+        wanted = wanted_by<typename OP::in1>(unpack<typename OP::in1, N>(a));
+    if (OP::inputs > 1 && wanted.b)
         b = load<typename OP::in2, N>(p, 1, place);
-    if (OP::inputs > 2)
+    if (OP::inputs > 2 && wanted.c)
         c = load<typename OP::in3, N>(p, 2, place);
     operands<OP, N> x = {unpack<typename OP::in1, N>(a), unpack<typename OP::in2, N>(b),
                          unpack<typename OP::in3, N>(c)};
@@ -137,9 +157,17 @@ template <class OP>
 static __device__ __forceinline__ void vector_of_block(const ew_params &p, uint64_t block)
 {
     const int N = EW_N;
-    one_vector<OP>(p, p.walk.ndim
-                          ? place_of_row<OP, N>(p, (uint32_t)block * EW_THREADS + threadIdx.x)
-                          : place_dense(p, N, block * EW_THREADS + threadIdx.x));
+    if (p.walk.ndim == 0) {
+        one_vector<OP, false>(p, place_dense(p, N, block * EW_THREADS + threadIdx.x));
+        return;
+    }
+    const ew_place place = place_of_row<OP, N>(p, (uint32_t)block * EW_THREADS + threadIdx.x);
+    if constexpr (OP::chooses)
+        if (p.lazy) {
+            one_vector<OP, true>(p, place);
+            return;
+        }
+    one_vector<OP, false>(p, place);
 }
 
 template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)

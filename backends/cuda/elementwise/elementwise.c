@@ -229,6 +229,19 @@ static void set_rows(ew_params *p, const ndp_call *call, const walk_plan *piece)
     }
 }
 
+/* Whether the mask is so much smaller than the result that it is read from caches: a line that stands
+ * for many rows, or a column. */
+static int mask_is_cached(const ndp_call *call, const walk_plan *piece)
+{
+    enum { SHARE = 16, MOST = 1 << 22 };
+    uint64_t reach = 1, n = 1;
+    for (int32_t d = 0; d < piece->ndim; d++) {
+        reach += ndp_magnitude(piece->stride[1][d]) * (uint64_t)(piece->extent[d] - 1);
+        n *= (uint64_t)piece->extent[d];
+    }
+    return call->op == NDP_OP_where && call->in[0].mem && reach <= n / SHARE && reach <= MOST;
+}
+
 static int32_t launch_rows(const ew_job *job, const walk_plan *piece, ew_params *p)
 {
     uint32_t vectors = vectors_of_row(job->call, piece, p);
@@ -238,6 +251,7 @@ static int32_t launch_rows(const ew_job *job, const walk_plan *piece, ew_params 
     if (vectors) {
         p->columns = cuda_divisor_of(vectors);
         set_rows(p, job->call, piece);
+        p->lazy = mask_is_cached(job->call, piece);
         return launch_vectors(job->kernel, job->stream, p, p->n, 1);
     }
     return cuda_launch(job->kernel, job->kernel->function[EW_ELEMENTS_KERNEL], job->stream,

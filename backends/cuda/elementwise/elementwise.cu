@@ -11,9 +11,9 @@ static constexpr int copies_of(bool is_heavy)
 {
     return is_heavy && CUDA_KIND != CUDA_KIND_FLOAT ? 1 : EW_N;
 }
-/* Blocks on a multiprocessor that registers must suffice for, where a thread takes many vectors:
- * all that it has room for, or of two inputs three quarters of them. */
-static constexpr int blocks_of(int many, int inputs)
+/* Blocks on a multiprocessor that registers must suffice for, where a thread takes many vectors or
+ * chooses what it reads: all that it has room for, or of two inputs three quarters of them. */
+static constexpr int blocks_of(int many, int inputs, bool chooses)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
     const int threads = 2048;
@@ -25,7 +25,7 @@ static constexpr int blocks_of(int many, int inputs)
 #else
     const int threads = 2048;
 #endif
-    return many == 1 ? 0 : threads / EW_THREADS * (inputs == 1 ? 4 : 3) / 4;
+    return many == 1 && !chooses ? 0 : threads / EW_THREADS * (inputs == 2 ? 3 : 4) / 4;
 }
 
 /* ---- four kernels for each row of the op table ---- */
@@ -59,7 +59,8 @@ static constexpr int blocks_of(int many, int inputs)
         enum { inputs = N };                                                   \
         static constexpr bool heavy = ew_is_heavy(NDP_OP_##op, CUDA_DTYPE_ID); \
         static constexpr int many = ew_many(NDP_OP_##op, CUDA_DTYPE_ID, N);    \
-        static constexpr int blocks = blocks_of(many, N);                      \
+        static constexpr bool chooses = NDP_OP_##op == NDP_OP_where;           \
+        static constexpr int blocks = blocks_of(many, N, chooses);             \
         typedef cuda_operand<cuda_on_stored(NDP_OP_##op)> operand;             \
         static constexpr int copies = copies_of(heavy);                        \
         static __device__ __forceinline__ OUT f(in1 a, in2 b, in3 c)           \

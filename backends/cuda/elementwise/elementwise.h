@@ -40,7 +40,8 @@ typedef union {
  *                at aligned addresses; those with a bit of splats one element for all of a row.
  *     dense      walk.ndim is 0, strides are not set: all operands in C order; n: elements; many: a
  *                thread takes ew_many() vectors instead, EW_THREADS apart
- *     rows       stride[0][0] is 1; columns: vectors of a row; n: of all rows
+ *     rows       stride[0][0] is 1; columns: vectors of a row; n: of all rows; lazy: of where, the mask
+ *                is in caches, and choices are read where it wants them alone
  *   op_elements  n of them; any strides
  *   op_tiles     columns, lines: tiles along dimensions 0 and 1; n: tiles, a block for each. Inputs
  *                whose bit of transposed is set are loaded along dimension 1. */
@@ -48,7 +49,7 @@ typedef struct {
     uint64_t n, out;
     uint32_t scalars, vectors, splats, transposed;
     cuda_walk_few walk;
-    int32_t many;
+    int32_t many, lazy;
     cuda_divisor columns, lines;
     ew_input in[EW_INPUTS];
     int64_t stride[EW_OPERANDS][CUDA_WALK_FEW];

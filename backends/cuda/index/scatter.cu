@@ -255,9 +255,10 @@ static __device__ __forceinline__ uint64_t keys_below(const scatter_params &p, u
     return from;
 }
 
-/* A warp for each destination. */
-template <int DTYPE>
-static __device__ __forceinline__ void row_destinations(const scatter_params &p)
+/* A warp for each destination: visit(i, key, v) for its vectors v, of those that have sorted items, the
+ * i-th first. */
+template <class F>
+static __device__ __forceinline__ void row_destinations(const scatter_params &p, F visit)
 {
     uint64_t warps = cuda_threads() / 32;
     for (uint64_t key = cuda_thread() / 32; key < (uint64_t)p.extent; key += warps) {
@@ -265,7 +266,7 @@ static __device__ __forceinline__ void row_destinations(const scatter_params &p)
         if (i == p.items.size || key_at(p, i) != key)
             continue;
         for (uint32_t piece = blockIdx.y; piece * 32 < p.vectors; piece += gridDim.y)
-            row_segment<DTYPE>(p, i, key, piece * 32 + threadIdx.x % 32);
+            visit(i, key, piece * 32 + threadIdx.x % 32);
     }
 }
 
@@ -275,7 +276,8 @@ template <int DTYPE> static __device__ __forceinline__ void row_segments(const s
     uint32_t lane = threadIdx.x % 32;
     uint64_t warps = cuda_threads() / 32;
     if (p.by_destination) {
-        row_destinations<DTYPE>(p);
+        row_destinations(
+            p, [&](uint64_t i, uint64_t key, uint32_t v) { row_segment<DTYPE>(p, i, key, v); });
         return;
     }
     for (uint64_t w = cuda_thread() / 32; w * 32 < p.items.size; w += warps) {
@@ -359,14 +361,8 @@ static __device__ __forceinline__ void sum_column(const scatter_params &p, uint6
 
 template <int DTYPE> static __device__ __forceinline__ void row_sums(const scatter_params &p)
 {
-    uint64_t warps = cuda_threads() / 32;
-    for (uint64_t key = cuda_thread() / 32; key < (uint64_t)p.extent; key += warps) {
-        uint64_t i = keys_below(p, key);
-        if (i == p.items.size || key_at(p, i) != key)
-            continue;
-        for (uint32_t piece = blockIdx.y; piece * 32 < p.vectors; piece += gridDim.y)
-            sum_column<DTYPE>(p, i, key, piece * 32 + threadIdx.x % 32);
-    }
+    row_destinations(
+        p, [&](uint64_t i, uint64_t key, uint32_t v) { sum_column<DTYPE>(p, i, key, v); });
 }
 
 extern "C" __global__ void scatter_clear(const __grid_constant__ scatter_params p)
