@@ -124,6 +124,10 @@ static inline int __popc(uint32_t x)
 {
     return __builtin_popcount(x);
 }
+static inline int __clzll(long long x)
+{
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
 static inline int __ffs(uint32_t x)
 {
     return __builtin_ffs((int)x);
@@ -141,10 +145,15 @@ template <class T> static inline T atomicMin(T *at, T x)
     *at = x < before ? x : before;
     return before;
 }
-static inline unsigned long long atomicCAS(unsigned long long *at, unsigned long long is,
-                                           unsigned long long becomes)
+template <class T> static inline T atomicOr(T *at, T x)
 {
-    const unsigned long long before = *at;
+    const T before = *at;
+    *at = before | x;
+    return before;
+}
+template <class T> static inline T atomicCAS(T *at, T is, T becomes)
+{
+    const T before = *at;
     *at = before == is ? becomes : before;
     return before;
 }

@@ -2,7 +2,7 @@
 # The CUDA plug-in: what it says without a driver, on stub libraries, and its host side on a GPU; the latter skip where there is none
 # (.ci/run counts them by the lines "gpu_tests += " and "TESTS += ").
 cuda_tests = %reldir%/arithmetic.t %reldir%/attention_calls.t %reldir%/norm_calls.t %reldir%/driver.t %reldir%/unsound.t %reldir%/locking.t %reldir%/compile.t \
-  %reldir%/program.t %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t %reldir%/ipc.t %reldir%/nccl.t %reldir%/pool_calls.t %reldir%/conv_calls.t %reldir%/order_calls.t %reldir%/scan_calls.t %reldir%/select_calls.t %reldir%/graph_calls.t %reldir%/math.t $(gpu_tests)
+  %reldir%/program.t %reldir%/walk.t %reldir%/warmup.t %reldir%/fft_layouts.t %reldir%/linalg_calls.t %reldir%/linalg_errors.t %reldir%/ipc.t %reldir%/nccl.t %reldir%/pool_calls.t %reldir%/conv_calls.t %reldir%/order_calls.t %reldir%/scan_calls.t %reldir%/select_calls.t %reldir%/graph_calls.t %reldir%/math.t %reldir%/leading.t $(gpu_tests)
 gpu_tests =
 gpu_tests += %reldir%/capture_ops.t
 gpu_tests += %reldir%/code.t
@@ -32,7 +32,7 @@ EXTRA_DIST += %reldir%/stub_linalg_kernels.h %reldir%/attention_calls.c %reldir%
 EXTRA_DIST += %reldir%/conv_calls.c %reldir%/forms.h %reldir%/stub_conv.cc %reldir%/stub_conv_wide.cc %reldir%/stub_conv_kernels.h %reldir%/stub_cudnn.c
 EXTRA_DIST += %reldir%/scan_calls.c %reldir%/stub_scan.cc %reldir%/select_calls.c %reldir%/stub_select.cc %reldir%/emulate_mma.h %reldir%/emulate_types.h %reldir%/pool_calls.c %reldir%/stub_pool.cc %reldir%/stub_pool_kernels.h
 EXTRA_DIST += %reldir%/order_calls.c %reldir%/stub_order.cc %reldir%/stub_fourier.cc %reldir%/graph_calls.c %reldir%/stub_graph.c
-EXTRA_DIST += %reldir%/math.cc %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
+EXTRA_DIST += %reldir%/math.cc %reldir%/leading.cc %reldir%/stub_blaslt.c %reldir%/stub_device.c %reldir%/stubs.h
 EXTRA_DIST += %reldir%/sanitizer_runner.sh %reldir%/sanitizer.sh %reldir%/arithmetic.c %reldir%/peer.c %reldir%/unsound.c %reldir%/locking.c %reldir%/compile.c
 EXTRA_DIST += %reldir%/ipc.c %reldir%/nccl.c %reldir%/stub_nccl.c %reldir%/stub_share.c
 EXTRA_DIST += %reldir%/walk.c %reldir%/warmup.c %reldir%/stub_nvrtc.c
@@ -98,6 +98,9 @@ endif
 %canon_reldir%_math_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
 %canon_reldir%_math_t_CXXFLAGS = -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-function -ffp-contract=off -O2
 %canon_reldir%_math_t_LDADD = -lm
+%canon_reldir%_leading_t_SOURCES = %reldir%/leading.cc %reldir%/emulate.cc
+%canon_reldir%_leading_t_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/backends/cuda
+%canon_reldir%_leading_t_CXXFLAGS = -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -Wno-unused-function -O2
 %canon_reldir%_arithmetic_t_SOURCES = %reldir%/arithmetic.c
 %canon_reldir%_arithmetic_t_LDADD = $(test_ldadd) -ldl -lpthread
 %canon_reldir%_driver_t_SOURCES = %reldir%/driver.c

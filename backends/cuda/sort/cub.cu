@@ -8,6 +8,7 @@
  * the C++ library at run time. */
 #define _GLIBCXX_IOSTREAM 1
 #include <cub/device/device_radix_sort.cuh>
+#include "sort/leading_sort.cuh"
 
 template <class K, class N>
 static cudaError_t sort_keys(void *temp, size_t *temp_nbytes, cuda_cub_buffers *b, uint64_t n,
@@ -23,6 +24,25 @@ static cudaError_t sort_keys(void *temp, size_t *temp_nbytes, cuda_cub_buffers *
     cudaError_t r = cub::DeviceRadixSort::SortKeys(temp, *temp_nbytes, keys, (N)n, 0, bits, s);
     b->selector = from ^ keys.selector;
     return r;
+}
+
+/* Keys of 64 bits: many of them by their leading digits. */
+template <class K>
+static cudaError_t sort_wide(void *temp, size_t *temp_nbytes, cuda_cub_buffers *b, uint64_t n,
+                             int bits, cudaStream_t s)
+{
+    const int from = b->selector;
+    const K *in = (const K *)b->keys[from];
+    K *out = (K *)b->keys[!from];
+    if (bits < 64 || n < LEADING_LEAST || n > LEADING_MOST_KEYS)
+        return sort_keys<K, uint32_t>(temp, temp_nbytes, b, n, bits, s);
+    if (!temp) {
+        *temp_nbytes = leading_temp_nbytes(n, sizeof(K), b->keep);
+        return cudaSuccess;
+    }
+    b->selector = b->keep ? !from : from;
+    return leading_sort(temp, in, out, b->keep ? nullptr : (K *)b->keys[from], n,
+                        b->keep ? nullptr : &b->moves, s);
 }
 
 template <class K, class V, class N>
@@ -47,11 +67,11 @@ static cudaError_t sort_as(cuda_cub_kind kind, void *temp, size_t *temp_nbytes, 
     case CUB_KEYS_I32:
         return sort_keys<int32_t, uint32_t>(temp, temp_nbytes, b, n, bits, s);
     case CUB_KEYS_I64:
-        return sort_keys<int64_t, uint32_t>(temp, temp_nbytes, b, n, bits, s);
+        return sort_wide<long long>(temp, temp_nbytes, b, n, bits, s);
     case CUB_KEYS_U32:
         return sort_keys<uint32_t, uint32_t>(temp, temp_nbytes, b, n, bits, s);
     case CUB_KEYS_U64:
-        return sort_keys<uint64_t, uint32_t>(temp, temp_nbytes, b, n, bits, s);
+        return sort_wide<unsigned long long>(temp, temp_nbytes, b, n, bits, s);
     case CUB_PAIRS_U32:
         return sort_pairs<uint32_t, uint32_t, uint32_t>(temp, temp_nbytes, b, n, bits, s);
     case CUB_PAIRS_U64:

@@ -26,6 +26,8 @@ typedef struct {
     void *keys[2], *values[2];
     int selector; /* which of the two holds them; changed by the sort */
     int keep;     /* of keys alone: they are sorted into the other array, and stay as they were */
+    const int *
+        moves; /* not NULL: an odd number there, in the device's memory, says that it is the other array */
 } cuda_cub_buffers;
 
 /* Sorts by bits 0 to bits-1 of the keys. Returns a cudaError_t. temp NULL: only writes to

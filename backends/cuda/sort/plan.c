@@ -127,7 +127,7 @@ int32_t cuda_sort_plan_temp(sort_plan *p, const cuda_kernel *k)
         return status;
     for (int i = 0; i < p->n_passes && status == NDP_OK; i++) {
         size_t nbytes = 0;
-        cuda_cub_buffers none = {{NULL, NULL}, {NULL, NULL}, 0, p->as_is};
+        cuda_cub_buffers none = {.keep = p->as_is};
         int r = cuda_cub_sort(p->pass[i].kind, NULL, &nbytes, &none,
                               (uint64_t)(p->n * p->rows_at_once), p->pass[i].bits, NULL);
         status =

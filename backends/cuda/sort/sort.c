@@ -154,7 +154,7 @@ static void *scratch_at(const sort_run *r, uint64_t offset)
 
 static void set_buffers(sort_run *r)
 {
-    r->buffers.selector = r->buffers.keep = 0;
+    r->buffers = (cuda_cub_buffers){.selector = 0};
     for (int i = 0; i < 2; i++) {
         r->buffers.keys[i] = scratch_at(r, r->plan.keys[i]);
         r->buffers.values[i] = scratch_at(r, r->plan.order[i]);
@@ -257,6 +257,8 @@ static int32_t run_values(sort_run *r)
     if (status == NDP_OK)
         status = radix_sort(r, &r->plan.pass[0]);
     p->keys = selected(r, r->buffers.keys);
+    p->moved = (uint64_t)(uintptr_t)r->buffers.keys[!r->buffers.selector];
+    p->moves = (uint64_t)(uintptr_t)r->buffers.moves;
     if (status == NDP_OK && !(p->as_f32 && r->buffers.selector == 0))
         status = launch(r, STORE, blocks_for(r, p->n), SORT_THREADS);
     return status == NDP_OK && floats ? restore_special(r) : status;

@@ -157,6 +157,12 @@ extern "C" __global__ void sort_load(const __grid_constant__ sort_params p)
         *(volatile int32_t *)p.flag = 1;
 }
 
+/* Where sorted keys are. */
+static __device__ __forceinline__ uint64_t sorted_keys(const sort_params &p)
+{
+    return p.moves && *(const int32_t *)p.moves % 2 ? p.moved : p.keys;
+}
+
 /* Sorted keys back to elements. */
 extern "C" __global__ void sort_store(const __grid_constant__ sort_params p)
 {
@@ -165,8 +171,9 @@ extern "C" __global__ void sort_store(const __grid_constant__ sort_params p)
         p.dtype == NDP_I8 || p.dtype == NDP_I16 || p.dtype == NDP_I32 || p.dtype == NDP_I64;
     uint64_t ones = key_ones(p), sign = (ones >> 1) + 1;
     int64_t to = place_of(p, p.first_row).values;
+    const uint64_t keys = sorted_keys(p);
     for (uint64_t i = cuda_thread(); i < p.n; i += cuda_threads()) {
-        uint64_t key = p.wide_keys ? ((const uint64_t *)p.keys)[i] : ((const uint32_t *)p.keys)[i];
+        uint64_t key = p.wide_keys ? ((const uint64_t *)keys)[i] : ((const uint32_t *)keys)[i];
         key ^= p.flip & ones;
         if (is_signed)
             key ^= sign;

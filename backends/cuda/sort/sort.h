@@ -57,6 +57,7 @@ typedef struct {
     int32_t wide_keys, wide_order, key_bits;
     /* of values sorted without positions: one row, its zeros and NaNs */
     uint64_t flag, counts, per_part; /* flag: i32, set if there are any */
+    uint64_t moves, moved; /* not zero: sorted keys are at `moved` where *moves, an i32, is odd */
     /* topk by selection: rows of n words (0: of the elements); the first k of each chunk (0: the
      * results) */
     uint64_t words, found;

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Radix sorts by leading digits: their passes, by CUB's agent, and their launches. */
+#ifndef NDOCK_CUDA_SORT_LEADING_SORT_CUH
+#define NDOCK_CUDA_SORT_LEADING_SORT_CUH
+#include "sort/leading.cuh"
+#include <cub/agent/agent_radix_sort_onesweep.cuh>
+
+/* Fewer keys are sorted as fast by all digits; of more, an int of a tile's count would overflow. */
+#define LEADING_LEAST (UINT64_C(1) << 20)
+#define LEADING_MOST_KEYS (UINT64_C(1) << 29)
+
+struct leading_policy {
+    enum { BLOCK_THREADS = 384, ITEMS_PER_THREAD = 15, RANK_NUM_PARTS = 1, RADIX_BITS = LEADING_BITS };
+    static constexpr cub::RadixRankAlgorithm RANK_ALGORITHM =
+        cub::RADIX_RANK_MATCH_EARLY_COUNTS_ANY;
+    static constexpr cub::BlockScanAlgorithm SCAN_ALGORITHM = cub::BLOCK_SCAN_WARP_SCANS;
+    static constexpr cub::RadixSortStoreAlgorithm STORE_ALGORITHM = cub::RADIX_SORT_STORE_DIRECT;
+};
+enum { LEADING_TILE = leading_policy::BLOCK_THREADS * leading_policy::ITEMS_PER_THREAD };
+
+template <class K>
+__global__ void __launch_bounds__(leading_policy::BLOCK_THREADS)
+    leading_pass(leading_buffers<K> b, int pass)
+{
+    typedef cub::detail::radix_sort::AgentRadixSortOnesweep<leading_policy, false, K, cub::NullType,
+                                                            uint32_t, int>
+        agent_type;
+    __shared__ typename agent_type::TempStorage storage;
+    const leading_choice c = b.state->choice;
+    if (pass >= c.passes)
+        return;
+    const leading_move<K> move = leading_move_of(b, c, pass);
+    agent_type agent(storage, b.lookback[pass % 2], &b.state->taken[pass], nullptr,
+                     b.state->bins[0][pass], move.to, move.from, nullptr, nullptr, (int)b.n,
+                     c.begin + LEADING_BITS * pass, LEADING_BITS);
+    int *next = b.lookback[(pass + 1) % 2] + agent.block_idx * LEADING_DIGITS;
+    for (int i = threadIdx.x; i < LEADING_DIGITS; i += leading_policy::BLOCK_THREADS)
+        next[i] = 0;
+    agent.Process();
+}
+
+/* ---- the host's part ---- */
+
+static size_t leading_aligned(size_t nbytes)
+{
+    return (nbytes + 255) / 256 * 256;
+}
+static size_t leading_tiles(uint64_t n, uint64_t tile)
+{
+    return (size_t)((n + tile - 1) / tile);
+}
+static size_t leading_lookback_nbytes(uint64_t n)
+{
+    return leading_tiles(n, LEADING_TILE) * LEADING_DIGITS * sizeof(int);
+}
+
+/* How much memory a sort wants; three: a third array of keys as well. */
+static size_t leading_temp_nbytes(uint64_t n, size_t key_nbytes, int three)
+{
+    return leading_aligned(sizeof(leading_state)) + leading_aligned(2 * leading_lookback_nbytes(n)) +
+           (three ? n * key_nbytes : 0);
+}
+
+template <class K>
+static leading_buffers<K> leading_buffers_of(void *temp, const K *in, K *out, K *other, uint64_t n)
+{
+    char *at = (char *)temp;
+    leading_buffers<K> b = {in, out, other, (uint32_t)n, {nullptr, nullptr}, nullptr, (leading_state *)at};
+    at += leading_aligned(sizeof(leading_state));
+    b.lookback[0] = (int *)at;
+    b.lookback[1] = (int *)(at + leading_lookback_nbytes(n));
+    b.long_runs = (uint32_t *)at;
+    at += leading_aligned(2 * leading_lookback_nbytes(n));
+    b.other = other ? other : (K *)at;
+    return b;
+}
+
+template <class K> static void leading_launch(const leading_buffers<K> &b, unsigned sms, cudaStream_t s)
+{
+    const unsigned count_tiles =
+        (unsigned)leading_tiles(b.n, LEADING_COUNT_THREADS * LEADING_COUNT_EACH);
+    const unsigned counters = count_tiles < 8 * sms ? count_tiles : 8 * sms;
+    leading_sample<K><<<LEADING_MOST - LEADING_FEWEST + 1, LEADING_SAMPLE_THREADS, 0, s>>>(b);
+    for (int again = 0; again < 2; again++)
+        leading_count<K><<<counters, LEADING_COUNT_THREADS, 0, s>>>(b, again);
+    leading_scan<<<LEADING_MOST, LEADING_DIGITS, 0, s>>>(b.state, b.n);
+    for (int pass = 0; pass < LEADING_MOST; pass++)
+        leading_pass<K><<<(unsigned)leading_tiles(b.n, LEADING_TILE), leading_policy::BLOCK_THREADS, 0, s>>>(
+            b, pass);
+    leading_ranks<K><<<(unsigned)leading_tiles(b.n, LEADING_RANK_THREADS * LEADING_RANK_EACH),
+                       LEADING_RANK_THREADS, 0, s>>>(b);
+    leading_long<K><<<sms, LEADING_LONG_THREADS, 0, s>>>(b);
+}
+
+/* Sorts n keys from in to out. other: NULL, or in, which is overwritten then: **moves, in the device's memory, says
+ * where they went: to out if it is odd. */
+template <class K>
+static cudaError_t leading_sort(void *temp, const K *in, K *out, K *other, uint64_t n,
+                                const int **moves, cudaStream_t s)
+{
+    const leading_buffers<K> b = leading_buffers_of(temp, in, out, other, n);
+    int device = 0, sms = 0;
+    cudaError_t r = cudaGetDevice(&device);
+    if (r == cudaSuccess)
+        r = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+    if (r == cudaSuccess)
+        r = cudaMemsetAsync(b.state, 0, sizeof *b.state, s);
+    if (r == cudaSuccess)
+        r = cudaMemsetAsync(b.lookback[0], 0, leading_lookback_nbytes(n), s);
+    if (r != cudaSuccess)
+        return r;
+    leading_launch(b, (unsigned)sms, s);
+    if (moves)
+        *moves = &b.state->moves;
+    return cudaPeekAtLastError();
+}
+
+#endif
