@@ -228,7 +228,10 @@ static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const n
         w.scratch = cpu_ptr(&call->scratch);
         cpu_parallel(w.m, grain_of(w.n), activate_rows, &w);
     }
-    cpu_parallel(w.rows, grain_of(w.n), product_rows, &w);
+    static int64_t lab_grain;
+    if (!lab_grain)
+        lab_grain = getenv("NDOCK_LAB_GRAIN") ? atoll(getenv("NDOCK_LAB_GRAIN")) : GRAIN;
+    cpu_parallel(w.rows, w.n > 0 && w.n < lab_grain ? lab_grain / w.n : 1, product_rows, &w);
     return NDP_OK;
 }
 
