@@ -114,7 +114,7 @@ typedef struct {
 
 /* Tiles pack their operands; operands are packed beforehand, for all tiles; few rows:
  * matmul/skinny.c; small products, which are over before packing would pay. */
-enum { MM_SEPARATE, MM_SHARED, MM_SWEEP, MM_DOT, MM_PLAIN };
+enum { MM_SEPARATE, MM_SHARED, MM_SWEEP, MM_DOT, MM_PLAIN, MM_DEEP };
 
 /* A call and how it is computed. */
 typedef struct {
@@ -189,4 +189,8 @@ void mm_blas_product(const mm_plan *p, const char *a, const char *b, char *out);
 /* ---- matmul/skinny.c: all rows, and columns j to j + n, of a product, in a slot. */
 void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
 void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
+/* Of a row by a matrix: the sums of one block of k at d, of columns j to j + n, among those of all blocks; and all of
+ * them to the result. */
+void mm_deep_block(const mm_plan *p, int64_t d, int64_t j, int64_t n, char *all, char *slot);
+void mm_deep_join(const mm_plan *p, int64_t j, int64_t n, char *all, char *slot);
 #endif

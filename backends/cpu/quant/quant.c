@@ -2,6 +2,7 @@
  * Calls of class QUANT: rows are shared among threads. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "quant/quant.h"
 
@@ -44,8 +45,24 @@ static int64_t grain_of(int64_t n)
     return n > 0 && n < GRAIN ? GRAIN / n : 1;
 }
 
+int64_t quant_lab_ahead = -1;
+int quant_lab_hint;
+static void lab(void)
+{
+    static int read;
+    const char *v = read ? NULL : getenv("NDOCK_LAB_AHEAD");
+    read = 1;
+    if (v && *v == 't') {
+        quant_lab_hint = v[1] - '0';
+        v += 3;
+    }
+    if (v)
+        quant_lab_ahead = atoll(v);
+}
+
 static void begin(job *w, const ndp_call *call)
 {
+    lab();
     memset(w, 0, sizeof *w);
     w->table = CPU_ISA_PICK_VNNI(quant_table_of);
     w->format = ((const ndp_quant *)call->params)->format;
@@ -211,7 +228,10 @@ static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const n
         w.scratch = cpu_ptr(&call->scratch);
         cpu_parallel(w.m, grain_of(w.n), activate_rows, &w);
     }
-    cpu_parallel(w.rows, grain_of(w.n), product_rows, &w);
+    static int64_t lab_grain;
+    if (!lab_grain)
+        lab_grain = getenv("NDOCK_LAB_GRAIN") ? atoll(getenv("NDOCK_LAB_GRAIN")) : GRAIN;
+    cpu_parallel(w.rows, w.n > 0 && w.n < lab_grain ? lab_grain / w.n : 1, product_rows, &w);
     return NDP_OK;
 }
 
