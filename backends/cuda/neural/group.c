@@ -150,7 +150,7 @@ static uint64_t scratch(const ndp_kernel *base, const ndp_call *call)
     }
     group_plan_make(&r, call, k->dev, is_gradient(call));
     cuda_group_resident_plan(&r, k, k->function + RESIDENT);
-    if (r.held || r.resident)
+    if (r.held || (r.resident && !is_gradient(call)))
         return 0;
     const int64_t sums = r.p.cells * r.p.parts * (is_gradient(call) ? 4 : 2) * 8;
     return (uint64_t)(row_bytes(r.p.cells / r.p.per_row) + sums);
@@ -188,13 +188,15 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     group_plan_make(&r, call, k->dev, grad);
     cuda_group_resident_plan(&r, k, k->function + RESIDENT);
     set_addresses(&r, call, row_bytes(r.p.cells / r.p.per_row));
-    if (r.resident)
-        return cuda_group_resident_queue(k, k->function + RESIDENT, s, &r);
-    if (r.held)
+    if (r.held && !r.resident)
         return queue_held(k, s, &r);
-    status = queue_statistics(k, s, &r);
-    if (status == NDP_OK)
-        status = queue_cells(k, s, &r, APPLY);
+    if (r.resident) {
+        status = cuda_group_resident_queue(k, k->function + RESIDENT, s, &r);
+    } else {
+        status = queue_statistics(k, s, &r);
+        if (status == NDP_OK)
+            status = queue_cells(k, s, &r, APPLY);
+    }
     if (status == NDP_OK && grad && call->n_out > 1)
         status = queue_weights(k, s, &r, 0);
     return status;
@@ -218,13 +220,12 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     }
     if (status != NDP_OK)
         return status;
-    if (!grad) {
-        cuda_group_resident_find(k, dtype, k->function + RESIDENT);
+    cuda_group_resident_find(k, dtype, grad, k->function + RESIDENT);
+    if (!grad)
         return cuda_fail(cu.cuFuncSetAttribute(k->function[HELD],
                                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                k->dev->shared_most - 2048),
                          "shared memory for %s", cuda_op_name(like->op));
-    }
     return cuda_norm_grad_functions(
         k->dev, like->op == NDP_OP_rms_norm_grads ? NDP_OP_rms_norm_grad : NDP_OP_layer_norm_grad,
         dtype, k->function + OF_X);

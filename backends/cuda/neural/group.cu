@@ -161,7 +161,7 @@ GROUP_KERNEL(columns, group_params, column_weights<group_element, GROUP_COLUMNS>
 GROUP_KERNEL(column, group_params, column_weights<group_element, 1>)
 GROUP_KERNEL(weights, group_weights, weight_finish<group_element>)
 GROUP_KERNEL(weights_beside, group_weights, weight_finish_beside<group_element>)
-#define GROUP_RESIDENT_F16 GROUP_RESIDENT
+#define GROUP_RESIDENT_F16 GROUP_RESIDENT(, false) GROUP_RESIDENT(_grad, true)
 #define GROUP_RESIDENT_BF16 GROUP_RESIDENT_F16
 #define GROUP_RESIDENT_F32 GROUP_RESIDENT_F16
 #define GROUP_RESIDENT_F64 /* needs two passes over a row */

@@ -9,8 +9,9 @@
 #include <ndock/plugin.h>
 #include "walk/lines.h"
 
-/* Rows that a cluster of blocks holds in shared memory: threads of a block, and blocks, at most. */
-enum { GROUP_RESIDENT_THREADS = 512, GROUP_CLUSTER = 16 };
+/* Rows that a cluster of blocks holds in shared memory: threads of a block, blocks, and parts of a block's share, at
+ * most. */
+enum { GROUP_RESIDENT_THREADS = 512, GROUP_CLUSTER = 16, GROUP_GATES = 8 };
 enum { GROUP_THREADS = 256, GROUP_HELD_THREADS = 512, GROUP_GRID = 1 << 20 };
 
 /* What is known of a row, in doubles: x less the shift was summed, delta is the mean of that. The
@@ -36,7 +37,7 @@ typedef struct {
     int32_t shifted;                  /* the shifts of rows are known */
     int64_t mean_step, variance_step; /* of rows that a cluster holds, in place of strides */
     cuda_divisor by_items;            /* of rows that a block holds */
-    int64_t share;                    /* of those that a cluster holds: vectors of a block */
+    int32_t share, gate;              /* of those that a cluster holds: vectors of a block, of a part */
     int32_t n_cell, n_item;
     group_dim dim[NDP_MAX_NDIM]; /* of cells, those of a row innermost; then of items, innermost
                                     first */

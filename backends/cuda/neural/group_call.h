@@ -54,8 +54,9 @@ int32_t cuda_group_find(ndp_dev *, const ndp_call *like, const ndp_kernel **out,
 /* ---- group_resident.c ---- */
 enum { GROUP_RESIDENT_WIDTHS = 4 };
 /* Fills in so many functions; NULL: the device has none such. */
-void cuda_group_resident_find(cuda_kernel *, int32_t dtype, CUfunction *);
-/* Sets what a plan of group_plan_make has for it, where rows can be held. */
+void cuda_group_resident_find(cuda_kernel *, int32_t dtype, int grad, CUfunction *);
+/* Sets what a plan of group_plan_make has for it, where rows can be held, and how many parts the sums of a gradient's
+ * cells have. */
 void cuda_group_resident_plan(group_plan *, const cuda_kernel *, const CUfunction *);
 int32_t cuda_group_resident_queue(const cuda_kernel *, const CUfunction *, ndp_stream *,
                                   group_plan *);

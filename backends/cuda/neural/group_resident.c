@@ -3,6 +3,7 @@
  * and how many blocks hold a row. On an H200 (us, before and after; 32x64x112x112): group_norm bf16 45 and 33,
  * batch_norm bf16 56 and 43, f32 97 and 83. */
 #include <stdio.h>
+#include <stdlib.h>
 #include "neural/group_call.h"
 
 enum { WIDTHS = GROUP_RESIDENT_WIDTHS, LEAST_VECTORS = 1024, OWN_BYTES = 4096 };
@@ -15,20 +16,27 @@ static int is_piecewise(const group_plan *r)
     const group_params *p = &r->p;
     const group_dim *in = &p->dim[p->n_cell];
     const int64_t span = p->items * c->V;
-    if (!r->vectors || c->bytes == 8 || c->grad || p->n_item < 1 || p->n_item > 2 ||
-        in->at.in != c->V || in->at.out != c->V || p->per_row * p->items > INT32_MAX / 32)
+    if (!r->vectors || c->bytes == 8 || !p->centred || p->n_item < 1 || p->n_item > 2 || in->at.in != c->V ||
+        in->at.out != c->V || (c->grad && in->g != c->V) || p->per_row * p->items > INT32_MAX / 32)
         return 0;
     if (p->per_row == 1)
         return 1;
     return p->n_item == 1 && p->dim[0].at.extent == p->per_row && p->dim[0].at.in == span &&
-           p->dim[0].at.out == span;
+           p->dim[0].at.out == span && (!c->grad || p->dim[0].g == span);
+}
+
+/* Whether each cell is a block's or several blocks' alone. Only sums of gradients need it. */
+static int is_shared_out(const group_params *p, int32_t width)
+{
+    return p->per_row * p->items % width == 0 &&
+           (p->per_row % width == 0 || width % p->per_row == 0);
 }
 
 /* Statistics of rows are wanted where rows have one dimension alone. */
 static int set_statistics(group_plan *r)
 {
     const group_call *c = &r->call;
-    if (!c->view[GROUP_MEANS])
+    if (c->grad || !c->view[GROUP_MEANS])
         return 1;
     if (r->p.n_cell > 1 || r->p.per_row > 1 || !c->view[GROUP_VARIANCES])
         return 0;
@@ -40,34 +48,56 @@ static int set_statistics(group_plan *r)
     return 1;
 }
 
+/* Parts of a share that all threads have as many vectors of: enough of them that memory is busy while some are
+ * computed, each long enough to be worth its barriers. */
+static void set_parts(group_plan *r)
+{
+    group_params *p = &r->p;
+    const int32_t threads = (int32_t)r->resident_threads;
+    const char *lab = getenv("NDOCK_LAB_GATE"); /* LAB */
+    const int32_t each = lab ? atoi(lab) : r->call.grad ? 2 : 4;
+    p->gate = each ? each * threads : p->share;
+    while ((p->share + p->gate - 1) / p->gate > GROUP_GATES)
+        p->gate += threads;
+}
+
 /* Clusters of so many blocks, for rows enough to keep the device busy. */
 static int try_width(group_plan *r, const cuda_kernel *k, int which)
 {
     group_params *p = &r->p;
     const int32_t width = widths[which];
     const int64_t total = p->per_row * p->items, share = (total + width - 1) / width;
-    const int64_t nbytes = share * 16, most = k->dev->shared_most - OWN_BYTES;
+    const int64_t nbytes = share * (r->call.grad ? 32 : 16), most = k->dev->shared_most - OWN_BYTES;
     const int64_t rows = p->cells / p->per_row, processors = r->call.processors;
     /* Blocks of a processor compute and wait for memory by turns; four of few threads do better than fewer. */
     const int64_t together = 4 * nbytes <= most - 4 * OWN_BYTES   ? 4
                              : 2 * nbytes <= most - 2 * OWN_BYTES ? 2
                                                                   : 1;
     if (nbytes > most || (together < 2 && width < GROUP_CLUSTER) ||
-        rows * width < processors * 3 / 4)
+        (r->call.grad && !is_shared_out(p, width)) || rows * width < processors * 3 / 4)
         return 0;
     const int64_t at_once = together * (width < GROUP_CLUSTER ? processors / width : k->at_once);
     const int64_t turns = (rows + at_once - 1) / at_once;
-    p->share = share;
+    p->share = (int32_t)share;
     r->resident_threads = together == 4 ? GROUP_RESIDENT_THREADS / 2 : GROUP_RESIDENT_THREADS;
+    set_parts(r);
     r->resident_blocks = (rows + turns - 1) / turns * width;
     r->resident_bytes = nbytes;
     r->resident = which + 1;
+    if (r->call.grad) {
+        p->parts = (int32_t)(width > p->per_row ? width / p->per_row : 1);
+        p->cell_step = p->parts;
+        p->part_step = 1;
+    }
     return 1;
 }
 
 void cuda_group_resident_plan(group_plan *r, const cuda_kernel *k, const CUfunction *function)
 {
     r->resident = 0;
+    const char *lab = getenv("NDOCK_LAB_RESIDENT"); /* LAB */
+    if (lab && *lab == '0')
+        return;
     if (!function[0] || !is_piecewise(r) || r->p.per_row * r->p.items < LEAST_VECTORS ||
         !set_statistics(r))
         return;
@@ -104,14 +134,15 @@ static int32_t clusters_at_once(const ndp_dev *dev, CUfunction f)
 
 /* Code for clusters is there where it was compiled for such a device, not for an earlier one. Whatever keeps
  * it from loading, the other ways serve. */
-void cuda_group_resident_find(cuda_kernel *k, int32_t dtype, CUfunction *function)
+void cuda_group_resident_find(cuda_kernel *k, int32_t dtype, int grad, CUfunction *function)
 {
     char name[48];
     for (int i = 0; i < WIDTHS; i++) {
         function[i] = NULL;
         if (k->dev->capability < 90 || dtype == NDP_F64)
             continue;
-        snprintf(name, sizeof name, "group_resident%d_%s", (int)widths[i], cuda_dtype_word(dtype));
+        snprintf(name, sizeof name, "group_resident%d%s_%s", (int)widths[i], grad ? "_grad" : "",
+                 cuda_dtype_word(dtype));
         if (cuda_function(k->dev, cuda_module_of("group", dtype), name, &function[i]) != NDP_OK ||
             cu.cuFuncSetAttribute(function[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                   k->dev->shared_most - OWN_BYTES) != CUDA_SUCCESS ||

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Sums of two or four doubles over the threads of a row at once, with few exchanges between lanes, and what
- * follows from them: 1/sqrt without a quotient. */
+ * What norms of rows share: elements of bf16 widened, sums of two or four doubles over the threads of a row at
+ * once, with few exchanges between lanes, and what follows from them: 1/sqrt without a quotient. */
 #ifndef NDOCK_CUDA_ROW_SUM_CUH
 #define NDOCK_CUDA_ROW_SUM_CUH
 #include "neural/neural.cuh"
 #ifdef __CUDACC__
 #include "math/hw.cuh"
 #endif
+
+/* Of bf16, which is the upper half of a float: one instruction an element, where the conversion of one that was taken out of
+ * its word needs two. */
+template <int V>
+NEURAL_FN void neural_widen(const neural_raw<__nv_bfloat16, V> &raw, float (&x)[V])
+{
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+        const uint32_t pair = raw.at[k / 2], word = k % 2 ? pair & 0xffff0000u : pair << 16;
+        memcpy((void *)&x[k], &word, sizeof word);
+    }
+}
 
 /* Sums of N values (4 or 2) over a warp: those of value n in lanes n*32/N and those that follow. Halves of
  * the lanes take over halves of the values, so that few words are exchanged. */
