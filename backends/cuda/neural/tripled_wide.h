@@ -6,7 +6,8 @@
 
 enum {
     TRIPLED_WIDE_ROWS = 128, /* queries */
-    TRIPLED_WIDE_THREADS = 384,
+    TRIPLED_WIDE_FEEDS = 2,  /* warpgroups that read */
+    TRIPLED_WIDE_THREADS = 256 + 128 * TRIPLED_WIDE_FEEDS,
     TRIPLED_WIDE_PART = 8192 /* bytes of the high parts of a piece; the low ones follow */
 };
 /* Pieces of keys and values that there is room for beside the queries. */
