@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Speed, ours and peers' side by side in one run: `make bench` on a machine with a GPU.
-EXTRA_DIST += %reldir%/attention.py %reldir%/busy.py %reldir%/cpu.py %reldir%/shapes.py %reldir%/exchange.py %reldir%/comm.py %reldir%/comm_models.py %reldir%/comm_overlap.py %reldir%/comm_register.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_timing.py %reldir%/gpu_graph.py %reldir%/gpu_speed.py %reldir%/sweep.py %reldir%/ulp.py %reldir%/plot.py %reldir%/nn.py %reldir%/norms.py %reldir%/windows.py %reldir%/conv.py %reldir%/conv_engines.py %reldir%/quant.py %reldir%/narrow.py %reldir%/others.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
+EXTRA_DIST += %reldir%/attention.py %reldir%/busy.py %reldir%/cpu.py %reldir%/shapes.py %reldir%/exchange.py %reldir%/comm.py %reldir%/comm_models.py %reldir%/comm_overlap.py %reldir%/comm_register.py %reldir%/python_small.py %reldir%/fft.py %reldir%/fuse.py %reldir%/linalg.py %reldir%/stats.py %reldir%/kernels.py %reldir%/gpu.py %reldir%/gpu_fft.py %reldir%/gpu_linalg.py %reldir%/gpu_stats.py %reldir%/gpu_timing.py %reldir%/gpu_graph.py %reldir%/gpu_speed.py %reldir%/sweep.py %reldir%/ulp.py %reldir%/plot.py %reldir%/nn.py %reldir%/norms.py %reldir%/windows.py %reldir%/conv.py %reldir%/conv_engines.py %reldir%/quant.py %reldir%/narrow.py %reldir%/page.py %reldir%/others.py %reldir%/ndock_ctypes.py %reldir%/overlap.sh %reldir%/small_add.sh
 check_PROGRAMS += %reldir%/overlap
 TESTS += %reldir%/overlap.sh
 %canon_reldir%_overlap_SOURCES = %reldir%/overlap.c
@@ -72,6 +72,9 @@ bench-sweep: all
 bench-nn: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/norms.py $(BENCH_FLAGS)
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/nn.py $(BENCH_FLAGS)
+# The same at one shape each, products of eight bits too, and which rows are short: BENCH_FLAGS="--device cuda:0".
+bench-page: all
+	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/page.py $(BENCH_FLAGS)
 # Quantised products and dequantisation, beside PyTorch's products: BENCH_FLAGS='--device cpu' or a GPU.
 bench-quant: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/quant.py $(BENCH_FLAGS)
@@ -80,4 +83,4 @@ CLEANFILES += sweep.json sweep.svg
 bench-narrow: all
 	$(AM_V_at)NDOCK_PLUGIN_PATH='$(bench_plugin_path)' $(python_test_env) $(PYTHON) $(srcdir)/%reldir%/narrow.py $(BENCH_FLAGS)
 bench_plugin_path = $(abs_builddir)/backends/cpu/.libs:$(abs_builddir)/backends/cuda/.libs
-.PHONY: bench bench-busy bench-small-add bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-gpu-stats bench-gpu-speed bench-quant bench-sweep bench-ulp bench-narrow
+.PHONY: bench bench-busy bench-small-add bench-nn bench-python bench-exchange bench-fft bench-statistics bench-cpu bench-kernels bench-gpu-fft bench-gpu-linalg bench-gpu-stats bench-gpu-speed bench-quant bench-sweep bench-ulp bench-narrow bench-page

@@ -81,9 +81,10 @@ class Bench:
         return [min(t) for t in times]
 
     def row(self, name, make, nbytes=None, flops=None):
-        """make(): ndock's call, and PyTorch's or None."""
+        """make(): ndock's call, and PyTorch's or None. Returns PyTorch's time over ndock's and the share of a copy's speed,
+        None for what is not known; None for a row that did not run."""
         if self.only and self.only not in name:
-            return
+            return None
         try:
             ours, theirs = make()
             theirs = theirs if self.peer else None
@@ -95,10 +96,13 @@ class Bench:
             if flops:
                 text += f"  {flops / t[0] / 1e12:7.2f} TFLOP/s"
             print(text, flush=True)
+            share = nbytes / t[0] / self.ceiling if nbytes and self.ceiling else None
             if name.startswith("copy"):
                 self.ceiling = nbytes / t[0]
+            return t[1] / t[0] if theirs else None, share
         except Exception as error:
             print(f"{name:44} failed: {type(error).__name__}: {error}", flush=True)
+            return None
 
     def pair(self, shape, dtype, grad=False):
         """The same random numbers in both."""

@@ -2,9 +2,9 @@
  * Attention of f32 by products of warpgroups, for compute capability 9.0: three products of TF32 for one, as tripled.cuh
  * has them, of which warpgroups multiply more than twice as many as warps do. For calls without masks and dropout.
  *
- * Two warpgroups have 64 rows of queries each, whose parts they make in registers for each product. A third one reads keys
- * and values and writes both of their parts to shared memory, since what products read there is TF32 already, and values
- * turned, since TF32's operands have the columns that are summed side by side. It does so in pieces of 2,048 numbers:
+ * Two warpgroups have 64 rows of queries each, whose parts they make in registers for each product. Two more read keys
+ * and values and write both of their parts to shared memory, since what products read there is TF32 already, and values
+ * turned, since TF32's operands have the columns that are summed side by side. They do so in pieces of 2,048 numbers:
  * KEYS keys by some columns, or 64 columns of 32 values. Gates tell who may read or write the place of a piece.
  *
  * Tensor cores cut sums off where they should round them: they sum 32 columns, or values, at a time, the small products
@@ -42,8 +42,8 @@ template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
     using base::warp;
     enum {
         DEPTH = TRIPLED_WIDE_DEEP / 8,
-        /* Registers of a thread that multiplies: of three times 168 a thread that reads has what two of these leave. */
-        TAKEN = D > 128 ? 224 : 208
+        /* Registers of a thread that multiplies: of two times 128 a thread that reads has what it leaves. */
+        TAKEN = D > 128 ? 216 : 200
     };
     typedef tripled_piece left[DEPTH];
     float top[2], sum[2]; /* of rows lane/4 and 8 below; sum: of the keys that the thread has */
@@ -276,8 +276,8 @@ template <int D, int KEYS> struct tripled_wide : tripled_wide_feed<D, KEYS> {
     __device__ __forceinline__ void run()
     {
         base::set_gates();
-        if (group == GROUPS) {
-            wgmma_give_registers<504 - 2 * TAKEN>();
+        if (group >= GROUPS) {
+            wgmma_give_registers<256 - TAKEN>();
             base::feed();
         } else {
             wgmma_take_registers<TAKEN>();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * The warpgroup that reads keys and values for attention of f32 by products of warpgroups (tripled_wide.cuh), and writes
+ * The warpgroups that read keys and values for attention of f32 by products of warpgroups (tripled_wide.cuh), and write
  * both parts of their numbers to shared memory. Of either kind of piece a warp reads whole sectors of 32 bytes, and writes
  * to all banks at once. */
 #ifndef NDOCK_CUDA_TRIPLED_WIDE_FEED_CUH
@@ -87,7 +87,7 @@ template <int D, int KEYS> struct tripled_wide_feed : tripled_wide_block<D, KEYS
         }
     }
     /* again: the place had another piece before, which has to be done with. */
-    __device__ __forceinline__ void write_piece(const piece &x, int i, bool again)
+    __device__ __forceinline__ void write_piece(const piece &x, int i, bool again) const
     {
         char *const to = base::memory + stage * 2 * TRIPLED_WIDE_PART;
         if (again)
@@ -101,25 +101,24 @@ template <int D, int KEYS> struct tripled_wide_feed : tripled_wide_block<D, KEYS
             write_values(x, to);
         wgmma_publish();
         arrive(full(stage));
-        base::go_on();
     }
-    /* A piece is underway while the one before is written. */
+    /* Warpgroups take pieces in turns: one that publishes a piece waits for what it reads itself as well, so that a piece
+     * would not be underway meanwhile. */
     __device__ __forceinline__ void feed()
     {
-        static_assert(PIECES % 2 == 0, "pieces have their places in registers");
-        piece x[2];
-        int done = 0;
-        if (steps > 0)
-            read_piece(x[0], 0, 0);
+        static_assert(PIECES % TRIPLED_WIDE_FEEDS == 0 && STAGES % TRIPLED_WIDE_FEEDS == 0,
+                      "each place is written by one warpgroup");
+        const int mine = base::group - base::GROUPS;
 #pragma unroll 1
         for (int step = 0; step < steps; step++) {
 #pragma unroll
             for (int i = 0; i < PIECES; i++) {
-                const int next = step + (i + 1 == PIECES);
-                if (next < steps)
-                    read_piece(x[(i + 1) % 2], next, (i + 1) % PIECES);
-                write_piece(x[i % 2], i, done >= STAGES);
-                done++;
+                if (i % TRIPLED_WIDE_FEEDS == mine) {
+                    piece x;
+                    read_piece(x, step, i);
+                    write_piece(x, i, step * PIECES + i >= STAGES);
+                }
+                base::go_on();
             }
         }
     }
