@@ -24,11 +24,12 @@ enum { WARPS = SCAN_THREADS / 32 };
 
 template <class T, class SUM> struct scan_of {
     typedef T element;
-    typedef SUM state, result;
+    typedef SUM state;
+    typedef std::conditional_t<std::is_same_v<SUM, double>, T, SUM> result;
     LINE_FN state zero() { return 0; }
     LINE_FN state one(T x) { return (SUM)x; }
     LINE_FN state merge(state a, state b) { return a + b; }
-    LINE_FN result value(state s) { return s; }
+    LINE_FN result value(state s) { return (result)s; }
 };
 template <class OP> void pass(const void *params)
 {
@@ -43,7 +44,8 @@ const struct {
     void (*run)(const void *);
 } kernels[] = {{"scan_clear", clear},
                {"sum_I32_pass", pass<scan_of<int32_t, uint64_t>>},
-               {"sum_I64_pass", pass<scan_of<int64_t, uint64_t>>}};
+               {"sum_I64_pass", pass<scan_of<int64_t, uint64_t>>},
+               {"sum_F32_pass", pass<scan_of<float, double>>}};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 int runs[COUNT];
 } // namespace

@@ -27,6 +27,10 @@ static inline uint32_t min(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
+template <class T> static inline void __stcs(T *to, T x)
+{
+    *to = x;
+}
 static inline uint32_t max(uint32_t a, uint32_t b)
 {
     return a > b ? a : b;

@@ -56,20 +56,25 @@ template <class T, class W, int WORDS> struct move_tile {
             if (j < left)
                 *(T *)(at + j * step) = part[j];
     }
-    /* All of a thread's loads are under way before it stores the first to shared memory. */
+    /* All of a thread's loads are under way before it stores the first to shared memory. WHOLE: all words
+     * of the tile exist. */
+    template <bool WHOLE>
     static __device__ __forceinline__ void read(const line_planes &p, uint64_t src, uint32_t x0,
                                                 uint32_t y0, W *tile)
     {
         enum { ACROSS = WORDS / WARP, COUNT = SIDE / WARPS * ACROSS };
-        uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+        const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+        const uint32_t x = x0 + warp, y = y0 + lane * PER;
         W word[COUNT];
+        src += (uint64_t)(x * p.src_x + y * p.src_y);
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            uint32_t x = x0 + warp + i / ACROSS * WARPS, k = lane + i % ACROSS * WARP;
-            uint32_t y = y0 + k * PER;
-            if (x < p.nx && y < p.ny)
-                word[i] = load(src + (uint64_t)(x * p.src_x + y * p.src_y), p.src_y, p.ny - y,
-                               p.src_words);
+            const int dx = i / ACROSS * WARPS, dy = i % ACROSS * WARP * PER;
+            const uint64_t at = src + (uint64_t)(dx * p.src_x + dy * p.src_y);
+            if (WHOLE)
+                word[i] = *(const W *)at;
+            else if (x + dx < p.nx && y + dy < p.ny)
+                word[i] = load(at, p.src_y, p.ny - y - dy, p.src_words);
         }
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
@@ -87,25 +92,39 @@ template <class T, class W, int WORDS> struct move_tile {
             part[i] = ((const T *)&in[i])[j];
         return w;
     }
+    template <bool WHOLE>
     static __device__ __forceinline__ void write(const line_planes &p, uint64_t dst, uint32_t x0,
                                                  uint32_t y0, const W *tile)
     {
-        uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+        const uint32_t warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+        const uint32_t x = x0 + lane * PER, y = y0 + warp * PER;
+        dst += (uint64_t)(x * p.dst_x + y * p.dst_y);
 #pragma unroll
-        for (uint32_t k = warp; k < WORDS; k += WARPS)
+        for (int down = 0; down < WORDS / WARPS; down++)
 #pragma unroll
-            for (uint32_t group = lane; group < WORDS; group += WARP) {
+            for (int across = 0; across < WORDS / WARP; across++) {
                 W in[PER];
-                uint32_t x = x0 + group * PER, y = y0 + k * PER;
+                const int dx = across * WARP * PER, dy = down * WARPS * PER;
 #pragma unroll
                 for (int i = 0; i < PER; i++)
-                    in[i] = tile[(group * PER + i) * PITCH + k];
+                    in[i] = tile[((lane + across * WARP) * PER + i) * PITCH + warp + down * WARPS];
 #pragma unroll
-                for (int j = 0; j < PER; j++)
-                    if (x < p.nx && y + j < p.ny)
-                        store(dst + (uint64_t)(x * p.dst_x + (y + j) * p.dst_y), p.dst_x, p.nx - x,
-                              p.dst_words, column(in, j));
+                for (int j = 0; j < PER; j++) {
+                    const uint64_t at = dst + (uint64_t)(dx * p.dst_x + (dy + j) * p.dst_y);
+                    if (WHOLE)
+                        *(W *)at = column(in, j);
+                    else if (x + dx < p.nx && y + dy + j < p.ny)
+                        store(at, p.dst_x, p.nx - x - dx, p.dst_words, column(in, j));
+                }
             }
+    }
+    template <bool WHOLE>
+    static __device__ __forceinline__ void move(const line_planes &p, uint64_t dst, uint64_t src,
+                                                uint32_t x0, uint32_t y0, W *tile)
+    {
+        read<WHOLE>(p, src, x0, y0, tile);
+        __syncthreads();
+        write<WHOLE>(p, dst, x0, y0, tile);
     }
     static __device__ __forceinline__ void run(const line_planes &p, W *tile)
     {
@@ -113,9 +132,10 @@ template <class T, class W, int WORDS> struct move_tile {
         uint32_t x0 = t.slow * SIDE, y0 = t.fast * SIDE;
         int64_t src, dst;
         line_offsets(p.outer, t.plane, &src, &dst);
-        read(p, p.src + (uint64_t)src, x0, y0, tile);
-        __syncthreads();
-        write(p, p.dst + (uint64_t)dst, x0, y0, tile);
+        if (x0 + SIDE <= p.nx && y0 + SIDE <= p.ny && (PER == 1 || (p.src_words && p.dst_words)))
+            move<true>(p, p.dst + (uint64_t)dst, p.src + (uint64_t)src, x0, y0, tile);
+        else
+            move<false>(p, p.dst + (uint64_t)dst, p.src + (uint64_t)src, x0, y0, tile);
     }
 };
 
@@ -180,32 +200,40 @@ template <class T> struct move_repeated {
 };
 
 /* ---- the kernels ---- */
-#define MOVE_KERNELS(N, T, ITEMS, W, WORDS)                    \
-    extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
-        walk_##N(const __grid_constant__ line_rows p)          \
-    {                                                          \
-        line_items<move_walk<T>, ITEMS>(p);                    \
-    }                                                          \
-    extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
-        fill_walk_##N(const __grid_constant__ line_rows p)     \
-    {                                                          \
-        line_items<fill_walk<T>, ITEMS>(p);                    \
-    }                                                          \
-    extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
-        tiles_##N(const __grid_constant__ line_planes p)       \
-    {                                                          \
-        typedef move_tile<T, W, WORDS> tiles;                  \
-        __shared__ W tile[tiles::SIDE * tiles::PITCH];         \
-        tiles::run(p, tile);                                   \
-    }                                                          \
-    extern "C" __global__ void __launch_bounds__(LINE_THREADS) \
-        repeat_##N(const __grid_constant__ move_repeat p)      \
-    {                                                          \
-        typedef move_repeated<T> repeated;                     \
-        if (repeated::V > 1 && p.pairs)                        \
-            repeated::run<repeated::pairs>(p);                 \
-        else                                                   \
-            repeated::run<repeated::any>(p);                   \
+/* Blocks of tiles on a multiprocessor that registers must suffice for: as many as data-centre GPUs have
+ * threads for. */
+#if defined(__CUDA_ARCH__) && \
+    (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)
+#define MOVE_TILE_BLOCKS 8
+#else
+#define MOVE_TILE_BLOCKS 1
+#endif
+#define MOVE_KERNELS(N, T, ITEMS, W, WORDS)                                      \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS)                   \
+        walk_##N(const __grid_constant__ line_rows p)                            \
+    {                                                                            \
+        line_items<move_walk<T>, ITEMS>(p);                                      \
+    }                                                                            \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS)                   \
+        fill_walk_##N(const __grid_constant__ line_rows p)                       \
+    {                                                                            \
+        line_items<fill_walk<T>, ITEMS>(p);                                      \
+    }                                                                            \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS, MOVE_TILE_BLOCKS) \
+        tiles_##N(const __grid_constant__ line_planes p)                         \
+    {                                                                            \
+        typedef move_tile<T, W, WORDS> tiles;                                    \
+        __shared__ W tile[tiles::SIDE * tiles::PITCH];                           \
+        tiles::run(p, tile);                                                     \
+    }                                                                            \
+    extern "C" __global__ void __launch_bounds__(LINE_THREADS)                   \
+        repeat_##N(const __grid_constant__ move_repeat p)                        \
+    {                                                                            \
+        typedef move_repeated<T> repeated;                                       \
+        if (repeated::V > 1 && p.pairs)                                          \
+            repeated::run<repeated::pairs>(p);                                   \
+        else                                                                     \
+            repeated::run<repeated::any>(p);                                     \
     }
 MOVE_KERNELS(1, uint8_t, 8, uint32_t, 32)
 MOVE_KERNELS(2, uint16_t, 8, uint32_t, 32)

@@ -152,22 +152,84 @@ static __device__ __forceinline__ void many_vectors(const ew_params &p, uint64_t
     }
 }
 
-/* The work of one thread of a block, if each thread took one vector. */
+/* Where a vector is whose row begins at a vector's address in the output and in inputs with a bit of
+ * p.vectors, while others are constant along it. */
 template <class OP>
-static __device__ __forceinline__ void vector_of_block(const ew_params &p, uint64_t block)
+static __device__ __forceinline__ ew_offsets offsets_in_row(const ew_params &p, uint32_t vector)
+{
+    const uint32_t row = cuda_quotient(vector, p.columns);
+    const uint32_t column = (vector - row * p.columns.value) * EW_N;
+    ew_offsets at = {column, {}};
+#pragma unroll
+    for (int i = 0; i < OP::inputs; i++)
+        at.in[i] = p.vectors >> i & 1 ? column : 0;
+    if (p.walk.ndim > 2) {
+        add_outer<OP::inputs>(p, 1, row, at);
+    } else {
+        at.out += row * p.stride[0][1];
+#pragma unroll
+        for (int i = 0; i < OP::inputs; i++)
+            at.in[i] += row * p.stride[i + 1][1];
+    }
+    return at;
+}
+
+template <class T, int N>
+static __device__ __forceinline__ ew_packed<T, N> load_in_row(const ew_params &p, int input,
+                                                              int64_t offset)
+{
+    const T *at = (const T *)p.in[input].at + offset;
+    if (p.scalars >> input & 1)
+        return pack<T, N>(splat<T, N>(scalar_of<T>(p.in[input])));
+    if (p.vectors >> input & 1)
+        return *(const ew_packed<T, N> *)at;
+    return pack<T, N>(splat<T, N>(*at));
+}
+
+/* Rows of whole vectors: what comes before the first load is short, since as many bytes as there are
+ * threads for must always be on their way. */
+template <class OP>
+static __device__ __forceinline__ void vector_in_row(const ew_params &p, uint32_t vector)
 {
     const int N = EW_N;
-    if (p.walk.ndim == 0) {
-        one_vector<OP, false>(p, place_dense(p, N, block * EW_THREADS + threadIdx.x));
+    if (vector >= p.n)
         return;
-    }
-    const ew_place place = place_of_row<OP, N>(p, (uint32_t)block * EW_THREADS + threadIdx.x);
+    const ew_offsets at = offsets_in_row<OP>(p, vector);
+    ew_packed<typename OP::in2, N> b = {};
+    ew_packed<typename OP::in3, N> c = {};
+    const ew_packed<typename OP::in1, N> a = load_in_row<typename OP::in1, N>(p, 0, at.in[0]);
+    if (OP::inputs > 1)
+        b = load_in_row<typename OP::in2, N>(p, 1, at.in[1]);
+    if (OP::inputs > 2)
+        c = load_in_row<typename OP::in3, N>(p, 2, at.in[2]);
+    const operands<OP, N> x = {unpack<typename OP::in1, N>(a), unpack<typename OP::in2, N>(b),
+                               unpack<typename OP::in3, N>(c)};
+    store_vector<typename OP::out, N>((typename OP::out *)p.out + at.out,
+                                      apply<OP, N, OP::copies>(x));
+}
+
+template <class OP> static __device__ __forceinline__ void rows(const ew_params &p)
+{
+    const uint32_t vector = blockIdx.x * EW_THREADS + threadIdx.x;
+    if constexpr (!OP::heavy)
+        if (p.whole) {
+            vector_in_row<OP>(p, vector);
+            return;
+        }
+    const ew_place place = place_of_row<OP, EW_N>(p, vector);
     if constexpr (OP::chooses)
         if (p.lazy) {
             one_vector<OP, true>(p, place);
             return;
         }
     one_vector<OP, false>(p, place);
+}
+
+/* The work of one thread of a block, if each thread took one vector. */
+template <class OP>
+static __device__ __forceinline__ void vector_of_block(const ew_params &p, uint64_t block)
+{
+    one_vector<OP, false>(p, place_dense(p, EW_N, block * EW_THREADS + threadIdx.x));
 }
 
 template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)

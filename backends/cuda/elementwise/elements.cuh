@@ -65,11 +65,10 @@ static __device__ __forceinline__ uint32_t at_most(uint32_t n, uint32_t most)
     return n < most ? n : most;
 }
 
-/* What a block computes: `width` by `height` elements of a tile that begins at `at`, or elements
- * from first on. */
+/* The tile of a block: `width` by `height` elements, the first at `at`. */
 struct ew_block {
     ew_offsets at;
-    uint32_t width, height, first;
+    uint32_t width, height;
 };
 
 template <class OP, int SIDE, int TILE>
@@ -94,64 +93,80 @@ static __device__ __forceinline__ ew_block load_tiles(const ew_params &p)
     return block;
 }
 
-/* Of a thread's element e: false if there is none. Offsets of inputs are within tiles, if any. */
-template <class OP, int SIDE, bool TILED>
-static __device__ __forceinline__ bool locate(const ew_params &p, const ew_block &block, int e,
-                                              ew_offsets &at)
-{
-    if (!TILED) {
-        uint32_t i = block.first + e * EW_ELEMENT_THREADS;
-        at = {};
-        add_outer<OP::inputs>(p, 0, i, at);
-        return i < p.n;
-    }
-    uint32_t x = threadIdx.x % 32 + e % (SIDE / 32) * 32;
-    uint32_t y = threadIdx.x / 32 + e / (SIDE / 32) * (EW_ELEMENT_THREADS / 32);
-    at.out = block.at.out + x * p.stride[0][0] + y * p.stride[0][1];
-    at.in[0] = y * EW_TILE_PITCH(SIDE, sizeof(typename OP::in1)) + x;
-    at.in[1] = at.in[2] = y * EW_TILE_PITCH(SIDE, sizeof(cuda_stored)) + x;
-    return x < block.width && y < block.height;
-}
-
-template <class T, int TILE, bool TILED>
-static __device__ __forceinline__ T load_element(const ew_params &p, int input, int64_t offset)
+template <class T>
+static __device__ __forceinline__ T tile_element(const ew_params &p, int input, uint32_t tile,
+                                                 uint32_t at)
 {
     if (p.scalars >> input & 1)
         return scalar_of<T>(p.in[input]);
-    if (TILED)
-        return ((const T *)(ew_tiles + input * TILE))[offset];
-    return ((const T *)p.in[input].at)[offset];
+    return ((const T *)(ew_tiles + tile))[at];
 }
 
-/* Of a tile one element after the other: its loads are under way already, and registers decide how
- * many blocks run at once. */
-template <class OP, bool TILED> static __device__ __forceinline__ void elements(const ew_params &p)
+/* Element (x, y) of a tile of results. */
+template <class OP, int SIDE, int TILE>
+static __device__ __forceinline__ typename OP::out tile_result(const ew_params &p, uint32_t x,
+                                                               uint32_t y)
+{
+    const uint32_t at = y * EW_TILE_PITCH(SIDE, sizeof(cuda_stored)) + x;
+    operands<OP, 1> v = {};
+    v.a.at[0] = tile_element<typename OP::in1>(
+        p, 0, 0, y * EW_TILE_PITCH(SIDE, sizeof(typename OP::in1)) + x);
+    if (OP::inputs > 1)
+        v.b.at[0] = tile_element<typename OP::in2>(p, 1, TILE, at);
+    if (OP::inputs > 2)
+        v.c.at[0] = tile_element<typename OP::in3>(p, 2, 2 * TILE, at);
+    return apply<OP, 1, 1>(v).at[0];
+}
+
+/* A thread goes down a tile, with a warp's width between elements of a row: few at a time, since registers
+ * decide how many blocks run at once, and their loads are under way already. */
+template <class OP> static __device__ __forceinline__ void tiles(const ew_params &p)
 {
     const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored));
-    const int E = OP::heavy || TILED ? 1 : 2;
     const int TILE = EW_TILE_BYTES(SIDE, sizeof(cuda_stored));
-    ew_block block = {};
-    block.first = blockIdx.x * (EW_ELEMENT_THREADS * EW_ELEMENTS) + threadIdx.x;
-    if (TILED) {
-        block = load_tiles<OP, SIDE, TILE>(p);
-        __syncthreads();
-    }
-    const int steps = TILED ? SIDE * SIDE / EW_ELEMENT_THREADS : EW_ELEMENTS;
-#pragma unroll(TILED && !OP::heavy ? 2 : 1)
-    for (int e = 0; e < steps; e += E) {
+    const int LANES = 32, WARPS = EW_ELEMENT_THREADS / LANES, ACROSS = SIDE / LANES;
+    const ew_block block = load_tiles<OP, SIDE, TILE>(p);
+    const uint32_t x = threadIdx.x % LANES;
+    uint32_t y = threadIdx.x / LANES;
+    const int64_t along = LANES * p.stride[0][0], down = WARPS * p.stride[0][1];
+    typename OP::out *out =
+        (typename OP::out *)p.out + block.at.out + x * p.stride[0][0] + y * p.stride[0][1];
+    __syncthreads();
+#pragma unroll 1
+    for (; y < block.height; y += WARPS, out += down)
+#pragma unroll(OP::heavy ? 1 : ACROSS)
+        for (int j = 0; j < ACROSS; j++)
+            if (x + j * LANES < block.width)
+                out[j * along] = tile_result<OP, SIDE, TILE>(p, x + j * LANES, y);
+}
+
+template <class T>
+static __device__ __forceinline__ T load_element(const ew_params &p, int input, int64_t offset)
+{
+    return p.scalars >> input & 1 ? scalar_of<T>(p.in[input]) : ((const T *)p.in[input].at)[offset];
+}
+
+/* Of a block, EW_ELEMENTS a thread. */
+template <class OP> static __device__ __forceinline__ void elements(const ew_params &p)
+{
+    const int E = OP::heavy ? 1 : 2;
+    const uint32_t first = blockIdx.x * (EW_ELEMENT_THREADS * EW_ELEMENTS) + threadIdx.x;
+#pragma unroll 1
+    for (int e = 0; e < EW_ELEMENTS; e += E) {
         operands<OP, E> x = {};
         typename OP::out *out[E];
 #pragma unroll
         for (int j = 0; j < E; j++) {
-            ew_offsets at;
-            bool exists = locate<OP, SIDE, TILED>(p, block, e + j, at);
-            out[j] = exists ? (typename OP::out *)p.out + at.out : NULL;
-            if (exists)
-                x.a.at[j] = load_element<typename OP::in1, TILE, TILED>(p, 0, at.in[0]);
-            if (exists && OP::inputs > 1)
-                x.b.at[j] = load_element<typename OP::in2, TILE, TILED>(p, 1, at.in[1]);
-            if (exists && OP::inputs > 2)
-                x.c.at[j] = load_element<typename OP::in3, TILE, TILED>(p, 2, at.in[2]);
+            const uint32_t i = first + (e + j) * EW_ELEMENT_THREADS;
+            ew_offsets at = {};
+            add_outer<OP::inputs>(p, 0, i, at);
+            out[j] = i < p.n ? (typename OP::out *)p.out + at.out : NULL;
+            if (i < p.n)
+                x.a.at[j] = load_element<typename OP::in1>(p, 0, at.in[0]);
+            if (i < p.n && OP::inputs > 1)
+                x.b.at[j] = load_element<typename OP::in2>(p, 1, at.in[1]);
+            if (i < p.n && OP::inputs > 2)
+                x.c.at[j] = load_element<typename OP::in3>(p, 2, at.in[2]);
         }
         cuda_vector<typename OP::out, E> r = apply<OP, E, E>(x);
 #pragma unroll

@@ -6,7 +6,14 @@
 #include "host/backend.h"
 #include "walk/plan.h"
 
-enum { EW_VECTORS_KERNEL, EW_ELEMENTS_KERNEL, EW_TILES_KERNEL, EW_SMALL_KERNEL, EW_KERNELS };
+enum {
+    EW_VECTORS_KERNEL,
+    EW_ROWS_KERNEL,
+    EW_ELEMENTS_KERNEL,
+    EW_TILES_KERNEL,
+    EW_SMALL_KERNEL,
+    EW_KERNELS
+};
 enum { EW_MIN_TILE = 8 }; /* shorter dimensions are not worth a tile */
 
 static uint64_t dtypes(int32_t op)
@@ -227,6 +234,9 @@ static void set_rows(ew_params *p, const ndp_call *call, const walk_plan *piece)
         p->vectors |= (uint32_t)(p->stride[i + 1][0] == 1 && bits % per == 0) << i;
         p->splats |= (uint32_t)(p->stride[i + 1][0] == 0) << i;
     }
+    const uint32_t all = (1u << call->n_in) - 1;
+    p->whole = piece->ndim > 1 && out % per == 0 && p->walk.extent[0].value % per == 0 &&
+               ((p->vectors | p->splats | p->scalars) & all) == all;
 }
 
 /* Whether the mask is so much smaller than the result that it is read from caches: a line that stands
@@ -252,7 +262,8 @@ static int32_t launch_rows(const ew_job *job, const walk_plan *piece, ew_params 
         p->columns = cuda_divisor_of(vectors);
         set_rows(p, job->call, piece);
         p->lazy = mask_is_cached(job->call, piece);
-        return launch_vectors(job->kernel, job->stream, p, p->n, 1);
+        return cuda_launch(job->kernel, job->kernel->function[EW_ROWS_KERNEL], job->stream,
+                           quotient_up(p->n, EW_THREADS), EW_THREADS, 0, p);
     }
     return cuda_launch(job->kernel, job->kernel->function[EW_ELEMENTS_KERNEL], job->stream,
                        quotient_up(p->n, EW_ELEMENT_THREADS * EW_ELEMENTS), EW_ELEMENT_THREADS, 0,
@@ -283,7 +294,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const kernels[EW_KERNELS] = {"vectors", "elements", "tiles", "small"};
+    static const char *const kernels[EW_KERNELS] = {"vectors", "rows", "elements", "tiles",
+                                                    "small"};
     int module = cuda_module_of("elementwise", like->in[like->n_in - 1].dtype);
     char name[64];
     k->base.run = run;

@@ -11,9 +11,8 @@ static constexpr int copies_of(bool is_heavy)
 {
     return is_heavy && CUDA_KIND != CUDA_KIND_FLOAT ? 1 : EW_N;
 }
-/* Blocks on a multiprocessor that registers must suffice for, where a thread takes many vectors or
- * chooses what it reads: all that it has room for, or of two inputs three quarters of them. */
-static constexpr int blocks_of(int many, int inputs, bool chooses)
+/* Blocks that a multiprocessor has room for. */
+static constexpr int most_blocks(void)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
     const int threads = 2048;
@@ -25,15 +24,31 @@ static constexpr int blocks_of(int many, int inputs, bool chooses)
 #else
     const int threads = 2048;
 #endif
-    return many == 1 && !chooses ? 0 : threads / EW_THREADS * (inputs == 2 ? 3 : 4) / 4;
+    return threads / EW_THREADS;
+}
+/* Those that registers must suffice for where a thread takes many vectors: all of them, or of two inputs
+ * three quarters. */
+static constexpr int blocks_of(int many, int inputs)
+{
+    return many == 1 ? 0 : most_blocks() * (inputs == 1 ? 4 : 3) / 4;
+}
+/* The same of rows, which wait for memory alone: all, if vectors are of few elements. */
+static constexpr int row_blocks_of(bool heavy)
+{
+    return heavy || EW_N > 4 ? 0 : most_blocks();
 }
 
-/* ---- four kernels for each row of the op table ---- */
+/* ---- five kernels for each row of the op table ---- */
 #define EW_KERNELS(op)                                                        \
     extern "C" __global__ void __launch_bounds__(EW_THREADS, op_##op::blocks) \
         op##_vectors(const __grid_constant__ ew_params p)                     \
     {                                                                         \
         vectors<op_##op>(p);                                                  \
+    }                                                                         \
+    extern "C" __global__ void __launch_bounds__(EW_THREADS, op_##op::rows)   \
+        op##_rows(const __grid_constant__ ew_params p)                        \
+    {                                                                         \
+        rows<op_##op>(p);                                                     \
     }                                                                         \
     extern "C" __global__ void __launch_bounds__(EW_THREADS)                  \
         op##_small(const __grid_constant__ ew_small p)                        \
@@ -44,12 +59,12 @@ static constexpr int blocks_of(int many, int inputs, bool chooses)
     extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS)          \
         op##_elements(const __grid_constant__ ew_params p)                    \
     {                                                                         \
-        elements<op_##op, false>(p);                                          \
+        elements<op_##op>(p);                                                 \
     }                                                                         \
     extern "C" __global__ void __launch_bounds__(EW_ELEMENT_THREADS)          \
         op##_tiles(const __grid_constant__ ew_params p)                       \
     {                                                                         \
-        elements<op_##op, true>(p);                                           \
+        tiles<op_##op>(p);                                                    \
     }
 #define EW_OP(op, IN1, OUT, N, expression)                                     \
     struct op_##op {                                                           \
@@ -60,7 +75,8 @@ static constexpr int blocks_of(int many, int inputs, bool chooses)
         static constexpr bool heavy = ew_is_heavy(NDP_OP_##op, CUDA_DTYPE_ID); \
         static constexpr int many = ew_many(NDP_OP_##op, CUDA_DTYPE_ID, N);    \
         static constexpr bool chooses = NDP_OP_##op == NDP_OP_where;           \
-        static constexpr int blocks = blocks_of(many, N, chooses);             \
+        static constexpr int blocks = blocks_of(many, N);                      \
+        static constexpr int rows = row_blocks_of(heavy);                      \
         typedef cuda_operand<cuda_on_stored(NDP_OP_##op)> operand;             \
         static constexpr int copies = copies_of(heavy);                        \
         static __device__ __forceinline__ OUT f(in1 a, in2 b, in3 c)           \

@@ -36,12 +36,12 @@ typedef union {
 
 /* Strides are in elements, the output's first. Of one launch, fewer than 2^31 elements, but for
  * dense calls.
- *   op_vectors   a thread takes a vector of the output's. Inputs with a bit of vectors have theirs
- *                at aligned addresses; those with a bit of splats one element for all of a row.
- *     dense      walk.ndim is 0, strides are not set: all operands in C order; n: elements; many: a
- *                thread takes ew_many() vectors instead, EW_THREADS apart
- *     rows       stride[0][0] is 1; columns: vectors of a row; n: of all rows; lazy: of where, the mask
- *                is in caches, and choices are read where it wants them alone
+ *   op_vectors   a thread takes a vector of the output's; all operands in C order: walk.ndim is 0, strides
+ *                are not set; n: elements; many: a thread takes ew_many() vectors instead, EW_THREADS apart
+ *   op_rows      a thread takes a vector of a row. Inputs with a bit of vectors have theirs at aligned
+ *                addresses; those with a bit of splats one element for all of a row. stride[0][0] is 1; columns: vectors of a row; n: of all rows; whole: all of them are
+ *                whole, and inputs are vectors, splats or scalars; lazy: of where, the mask is in caches,
+ *                and choices are read where it wants them alone
  *   op_elements  n of them; any strides
  *   op_tiles     columns, lines: tiles along dimensions 0 and 1; n: tiles, a block for each. Inputs
  *                whose bit of transposed is set are loaded along dimension 1. */
@@ -49,7 +49,7 @@ typedef struct {
     uint64_t n, out;
     uint32_t scalars, vectors, splats, transposed;
     cuda_walk_few walk;
-    int32_t many, lazy;
+    int32_t many, whole, lazy;
     cuda_divisor columns, lines;
     ew_input in[EW_INPUTS];
     int64_t stride[EW_OPERANDS][CUDA_WALK_FEW];

@@ -169,23 +169,27 @@ extern "C" __global__ void __launch_bounds__(SELECT_SCAN_THREADS)
     select_scan(const __grid_constant__ select_params p)
 {
     const uint32_t EACH = SELECT_PARTS / SELECT_SCAN_THREADS;
-    __shared__ uint64_t sum[SELECT_SCAN_THREADS];
-    uint32_t t = threadIdx.x;
+    __shared__ uint64_t sum[SELECT_SCAN_THREADS / 32];
+    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32;
     uint64_t *start = (uint64_t *)p.starts, part[EACH], mine = 0;
 #pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) {
+    for (uint32_t k = 0; k < EACH; k++)
         part[k] = t * EACH + k < p.parts ? start[t * EACH + k] : 0;
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++)
         mine += part[k];
+    uint64_t place = mine;
+#pragma unroll
+    for (uint32_t h = 1; h < 32; h *= 2) {
+        const uint64_t other = __shfl_up_sync(0xffffffffu, place, (int)h);
+        place += lane >= h ? other : 0;
     }
-    sum[t] = mine;
+    if (lane == 31)
+        sum[warp] = place;
     __syncthreads();
-    for (uint32_t k = 1; k < SELECT_SCAN_THREADS; k *= 2) {
-        uint64_t other = t >= k ? sum[t - k] : 0;
-        __syncthreads();
-        sum[t] += other;
-        __syncthreads();
-    }
-    uint64_t place = sum[t] - mine;
+    place -= mine;
+    for (uint32_t w = 0; w < warp; w++)
+        place += sum[w];
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) {
         if (t * EACH + k < p.parts)
@@ -193,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(SELECT_SCAN_THREADS)
         place += part[k];
     }
     if (t == SELECT_SCAN_THREADS - 1)
-        *(uint64_t *)p.count = sum[t];
+        *(uint64_t *)p.count = place;
 }
 
 /* Where the warp's share of the block's part begins among the selected: its bits are the words
@@ -218,21 +222,33 @@ static __device__ __forceinline__ int64_t place_of_warp(const select_params &p, 
 }
 
 /* Which of the 1024 elements whose bits the lanes' words are is selected, one after the other; returns
- * how many. */
+ * how many. Of few, each lane lists those of its word. Of many that would take as long as the fullest word
+ * does, and the lanes would store to the same banks: a lane takes one bit of each word instead. */
 static __device__ __forceinline__ uint32_t list_of_bits(uint32_t word, uint16_t *list)
 {
-    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t FEW = 512, lane = threadIdx.x % 32, below = (1u << lane) - 1;
     uint32_t upto = __popc(word);
-    uint16_t *at = list - upto;
+    uint32_t front = 0 - upto;
     for (uint32_t h = 1; h < 32; h *= 2) {
         const uint32_t other = __shfl_up_sync(0xffffffffu, upto, (int)h);
         upto += lane >= h ? other : 0;
     }
-    at += upto;
-    for (; word; word &= word - 1)
-        *at++ = (uint16_t)(lane * 32 + __ffs(word) - 1);
+    front += upto;
+    const uint32_t n = __shfl_sync(0xffffffffu, upto, 31);
+    if (n < FEW) {
+        for (uint16_t *at = list + front; word; word &= word - 1)
+            *at++ = (uint16_t)(lane * 32 + __ffs(word) - 1);
+    } else {
+#pragma unroll 4
+        for (uint32_t w = 0; w < 32; w++) {
+            const uint32_t bits = __shfl_sync(0xffffffffu, word, (int)w);
+            const uint32_t first = __shfl_sync(0xffffffffu, front, (int)w);
+            if (bits >> lane & 1)
+                list[first + __popc(bits & below)] = (uint16_t)(w * 32 + lane);
+        }
+    }
     __syncwarp();
-    return __shfl_sync(0xffffffffu, upto, 31);
+    return n;
 }
 
 /* write(list, n, place, first), by warps: the n elements selected, and within the capacity, of the 1024
@@ -328,8 +344,9 @@ static __device__ __forceinline__ void write_positions(int64_t *out, const uint1
     const uint32_t lane = threadIdx.x % 32, head = (uint32_t)((uint64_t)out / 8 % 2);
     if (lane == 0 && head && n)
         out[0] = first + list[0];
+#pragma unroll 4
     for (uint32_t i = head + 2 * lane; i + 1 < n; i += 64)
-        *(longlong2 *)(out + i) = make_longlong2(first + list[i], first + list[i + 1]);
+        __stcs((longlong2 *)(out + i), make_longlong2(first + list[i], first + list[i + 1]));
     if (lane == 0 && n > head && (n - head) % 2)
         out[n - 1] = first + list[n - 1];
 }

@@ -141,7 +141,7 @@ static void plan_strip(scan_plan *r, const ndp_call *call, int sm_count)
 static uint64_t pass_nbytes(const scan_params *p, const ndp_call *call)
 {
     uint64_t slot = (state_bytes(call->op, call->in[0].dtype) + 8 + 15) / 16 * 16;
-    return SCAN_TICKET_NBYTES + p->lines * (p->tiles + p->groups) * slot;
+    return p->lines * (p->tiles + p->groups) * slot;
 }
 
 static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)

@@ -10,8 +10,7 @@ enum {
     SCAN_UNROLL = 4,           /* vectors of a thread */
     SCAN_PASS_NBYTES = 176,    /* of shared memory for a thread of "pass" */
     SCAN_STRIP_THREADS = 256,
-    SCAN_STRIP_ROWS = 4, /* of a thread of "strip" in a tile */
-    SCAN_TICKET_NBYTES = 256
+    SCAN_STRIP_ROWS = 4 /* of a thread of "strip" in a tile */
 };
 
 /* How many vectors a thread of "pass" has, if each takes nbytes of shared memory: an odd number. */
@@ -37,8 +36,7 @@ typedef struct {
     int32_t chunks, ndim;
     int32_t out_nbytes, out_is_bool;
     int32_t beside; /* "strip": vectors of lines side by side, a power of two up to 32 */
-    /* "pass": scratch begins with the number of tiles taken, then has the slots of each line's
-     * tiles and groups: scratch_words of 16 bytes in all. */
+    /* "pass": scratch has the slots of each line's tiles and groups: scratch_words of 16 bytes in all. */
     uint64_t tiles, groups, scratch_words;
     line_dim dim[LINE_MAX_NDIM]; /* of the lines, innermost first */
 } scan_params;

@@ -166,12 +166,30 @@ uint64_t line_dims_of(line_dim *dim, const ndp_view *in, const ndp_view *out, in
     return n;
 }
 
-static void add_outer(line_few *few, const walk_plan *piece, int32_t d)
+static void set_outer(line_few *few, int32_t to, const walk_plan *piece, int32_t d)
 {
-    int32_t to = few->walk.ndim++;
     few->walk.extent[to] = cuda_divisor_of((uint32_t)piece->extent[d]);
     few->out[to] = piece->stride[0][d];
     few->in[to] = piece->stride[1][d];
+}
+
+static void add_outer(line_few *few, const walk_plan *piece, int32_t d)
+{
+    set_outer(few, few->walk.ndim++, piece, d);
+}
+
+/* In front of those that are further apart in the source: what lies together there is read at about the
+ * same time, while results wait in caches until what they lie beside has come (on an H200 a copy of
+ * (64, 128, 256, 128) with its axes reversed took 579 us in the order of the results, 546 so). */
+static void add_plane(line_few *few, const walk_plan *piece, int32_t d)
+{
+    int32_t to = few->walk.ndim++;
+    for (; to > 0 && ndp_magnitude(few->in[to - 1]) > ndp_magnitude(piece->stride[1][d]); to--) {
+        few->walk.extent[to] = few->walk.extent[to - 1];
+        few->out[to] = few->out[to - 1];
+        few->in[to] = few->in[to - 1];
+    }
+    set_outer(few, to, piece, d);
 }
 
 static uint32_t ceil_quotient(uint64_t n, uint64_t d)
@@ -236,7 +254,7 @@ uint32_t line_planes_of(const walk_plan *piece, int32_t y, uint32_t side, line_p
     planes->outer.walk.ndim = 0;
     for (int32_t d = 1; d < piece->ndim; d++)
         if (d != y) {
-            add_outer(&planes->outer, piece, d);
+            add_plane(&planes->outer, piece, d);
             blocks *= (uint32_t)piece->extent[d];
         }
     return blocks;
