@@ -86,12 +86,13 @@ typedef mm_kernels mm_level[MM_KINDS];
 CPU_ISA_DECLARE(extern const mm_level, cpu_matmul_kernels);
 
 #define MM_MAX_DEPTH 256
-#define MM_DOT_BYTES 64        /* of the partial sums of an inner product */
-#define MM_DOT_AHEAD 4096      /* bytes that one inner product of long vectors asks for ahead */
-#define MM_SWEEP_ROWS 16       /* of b, converted at a time */
-#define MM_DOT_COLUMNS 4       /* of b, converted at a time */
-#define MM_TASK_WORK (1 << 20) /* multiply-adds worth a task */
-#define MM_MAX_PANEL 128       /* bytes across a panel that conversion goes through */
+#define MM_DOT_BYTES 64         /* of the partial sums of an inner product */
+#define MM_DOT_AHEAD 4096       /* bytes that one inner product of long vectors asks for ahead */
+#define MM_DOT_SHORT_AHEAD 2048 /* the same of each of four columns side by side */
+#define MM_SWEEP_ROWS 16        /* of b, converted at a time */
+#define MM_DOT_COLUMNS 4        /* of b, converted at a time */
+#define MM_TASK_WORK (1 << 20)  /* multiply-adds worth a task */
+#define MM_MAX_PANEL 128        /* bytes across a panel that conversion goes through */
 
 /* Depth of the blocks that k is cut into: as even as can be, at most MM_MAX_DEPTH. */
 static inline int64_t mm_block_depth(int64_t k)

@@ -224,7 +224,10 @@ static inline __attribute__((always_inline)) void MM_FN(dot_short)(
             memcpy(&x, a + k + v * MM_LANES, MM_BYTES);
 #pragma GCC unroll 4
             for (int i = 0; i < columns; i++) {
-                memcpy(&y, b + i * ldb + k + v * MM_LANES, MM_BYTES);
+                const MM_T *from = b + i * ldb + k + v * MM_LANES;
+                if (v * MM_BYTES % 64 == 0) /* once a cache line */
+                    __builtin_prefetch((const void *)((uintptr_t)from + MM_DOT_SHORT_AHEAD));
+                memcpy(&y, from, MM_BYTES);
                 s[i][v] = MM_FMA(x, y, s[i][v]);
             }
         }
