@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Gradients of layer_norm and rms_norm of dense rows that the threads of a warp or a block hold in
- * registers: x and g are read once. Each thread sums in the type of computation; of f32 lanes are
- * joined in doubles, of halves in floats. */
+ * registers: x and g are read once. A thread sums its part of a row around that part's own mean, so that
+ * statistics need one pass, and doubles join the parts. */
 #ifndef NDOCK_CUDA_NORM_HELD_CUH
 #define NDOCK_CUDA_NORM_HELD_CUH
 #include "neural/group.h"
@@ -18,13 +18,6 @@ NEURAL_FN void neural_row_known(const neural_norm &p, int64_t number, double mea
     to[GROUP_MEAN] = mean;
     to[GROUP_FACTOR] = factor;
 }
-
-template <class T> struct held_sum {
-    typedef float type;
-};
-template <> struct held_sum<float> {
-    typedef double type;
-};
 
 /* Hides from the compiler where 16 bytes came from, so that what follows from them is computed
  * again. */
@@ -45,81 +38,106 @@ template <class T> NEURAL_FN float held_first(const neural_norm &p, const T *row
     return neural_widen(row[p.items < 0 ? threadIdx.x : 0]);
 }
 
-/* The sums of N values over the lanes of a row, in every thread, in one order. Calls of a block that
- * alternate between two slots need no other barrier. */
-template <class S, int N, bool WARP> NEURAL_FN void held_all(S (&s)[N], int slot)
+/* Sums of d = x - shift and d*d, of v and v*d (of rms_norm d*d and v*d alone) over `count` elements of a thread, from those of
+ * u = x less the thread's mean, which is `away` from the shift. rest: what rounding left in the sum of u. */
+template <bool CENTRED>
+NEURAL_FN void held_shifted(double (&s)[CENTRED ? 4 : 2], float count, double away, float rest,
+                            float squares, float gs, float both)
 {
-    __shared__ S all[2][WARP ? 1 : NEURAL_HELD_THREADS / 32][N];
-#pragma unroll
-    for (int k = 0; k < N; k++)
-        for (int h = 16; h; h /= 2)
-            s[k] += __shfl_xor_sync(0xffffffffu, s[k], h);
-    if (WARP)
-        return;
-    if (threadIdx.x % 32 == 0)
-        for (int k = 0; k < N; k++)
-            all[slot][threadIdx.x / 32][k] = s[k];
-    __syncthreads();
-    enum { MOST = NEURAL_HELD_THREADS / 32 }; /* warps, whose sums each half of a warp adds up */
-    const int w = (int)threadIdx.x % MOST;
-#pragma unroll
-    for (int k = 0; k < N; k++)
-        s[k] = w < (int)blockDim.x / 32 ? all[slot][w][k] : (S)0;
-#pragma unroll
-    for (int k = 0; k < N; k++)
-        for (int h = MOST / 2; h; h /= 2)
-            s[k] += __shfl_xor_sync(0xffffffffu, s[k], h);
+    if constexpr (CENTRED) {
+        const double n = (double)count, r = (double)rest, all = (double)gs;
+        s[0] = __fma_rn(n, away, r);
+        s[1] = __fma_rn(away, __fma_rn(n, away, 2 * r), (double)squares);
+        s[2] = all;
+        s[3] = __fma_rn(away, all, (double)both);
+    } else {
+        s[0] = (double)squares;
+        s[1] = (double)both;
+    }
 }
+
+/* What follows from a row's sums: the mean less the shift, the mean of v and that of v times the normalised x, 1/sqrt(variance). The
+ * normalised x is u*factor + rest, `away` being what the thread's mean is away from the shift. */
+template <class T, bool CENTRED> struct held_known {
+    double d;
+    float a, b, factor, rest;
+    __device__ __forceinline__ held_known(const double (&s)[CENTRED ? 4 : 2], const neural_norm &p,
+                                          double away)
+    {
+        d = CENTRED ? s[0] * p.inverse : 0.0;
+        double variance = __fma_rn(-d, d, s[CENTRED ? 1 : 0] * p.inverse);
+        variance = (variance < 0 ? 0.0 : variance) + p.eps;
+        const double mean = CENTRED ? s[CENTRED ? 2 : 0] * p.inverse : 0.0;
+        const double both = __fma_rn(-d, mean, s[CENTRED ? 3 : 1] * p.inverse);
+        a = (float)mean;
+        if (sizeof(T) == 2 && variance > 1e-30 && variance < 1e30) {
+            factor = row_rsqrt((float)variance); /* enough for 11 bits */
+            rest = (float)(away - d) * factor;
+            b = (float)both * factor;
+            return;
+        }
+        const double f = held_rsqrt(variance);
+        factor = (float)f;
+        rest = (float)((away - d) * f);
+        b = (float)(both * f);
+    }
+};
 
 /* Vectors lane, lane + lanes ... of a row; K of them at most. */
 template <class T, int K, bool CENTRED, bool WARP> struct held_row {
-    enum { V = 16 / sizeof(T) };
+    enum { V = 16 / sizeof(T), N = CENTRED ? 4 : 2 };
     typedef neural_raw<T, V> vector;
-    typedef typename held_sum<T>::type S;
     const neural_norm &p;
-    int lane, lanes;
+    const unsigned lane, lanes;
     vector x[K], g[K];
+    float count, inverse; /* of the thread's elements, and 1 over that */
 
     __device__ __forceinline__ held_row(const neural_norm &params)
-        : p(params), lane((int)(WARP ? threadIdx.x % 32 : threadIdx.x)),
-          lanes((int)(WARP ? 32 : blockDim.x))
+        : p(params), lane(WARP ? threadIdx.x % 32 : threadIdx.x), lanes(WARP ? 32 : blockDim.x)
     {
+        int n = 0;
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            n += has(k) ? V : 0;
+        count = (float)n;
+        inverse = n ? 1.0f / (float)n : 0.0f;
     }
     __device__ __forceinline__ bool has(int k) const { return lane + k * lanes < p.items; }
-    __device__ __forceinline__ void take(const held_row &other)
+    __device__ __forceinline__ const T *row(int o, int64_t i) const
     {
+        return (const T *)p.at[o] + i * p.dim[0].stride[o];
+    }
+    __device__ __forceinline__ void load(int64_t i)
+    {
+        const vector *const from = (const vector *)row(NEURAL_X, i);
+        const vector *const by = (const vector *)row(NEURAL_G, i);
 #pragma unroll
-        for (int k = 0; k < K; k++) {
-            x[k] = other.x[k];
-            g[k] = other.g[k];
+        for (int k = 0; k < K; k++)
+            if (has(k))
+                x[k] = from[lane + k * lanes];
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            if (has(k))
+                g[k] = by[lane + k * lanes];
+    }
+    /* The mean of the thread's part. */
+    __device__ __forceinline__ float part() const
+    {
+        float sum = 0;
+#pragma unroll
+        for (int k = 0; CENTRED && k < K; k++) {
+            float u[V], half[2] = {0, 0};
+            if (!has(k))
+                continue;
+            neural_widen(x[k], u);
+#pragma unroll
+            for (int i = 0; i < V; i++)
+                half[i % 2] += u[i];
+            sum += half[0] + half[1];
         }
+        return sum * inverse;
     }
-    /* What lies there; g times the scale, rounded only where it is summed. */
-    __device__ __forceinline__ void load(const T *from, const T *by)
-    {
-#pragma unroll
-        for (int k = 0; k < K; k++)
-            if (has(k))
-                x[k] = ((const vector *)from)[lane + k * lanes];
-#pragma unroll
-        for (int k = 0; k < K; k++)
-            if (has(k))
-                g[k] = ((const vector *)by)[lane + k * lanes];
-    }
-    __device__ __forceinline__ void widen(int k, float (&a)[V], float (&b)[V]) const
-    {
-        const T *scale = (const T *)p.at[NEURAL_SCALE];
-        float s[V];
-        neural_widen(x[k], a);
-        neural_widen(g[k], b);
-        if (!scale)
-            return;
-        neural_load<T, V>(scale, lane + k * lanes, s);
-#pragma unroll
-        for (int i = 0; i < V; i++)
-            b[i] *= s[i];
-    }
-    /* Numbers are widened anew in each pass: they would need twice the registers. */
+    /* Numbers are widened anew in each pass: kept, they would need twice the registers, and fewer rows would be underway. */
     __device__ __forceinline__ void forget()
     {
 #pragma unroll
@@ -128,82 +146,82 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
             held_forget(g[k]);
         }
     }
-    /* f(x, g times scale) of each element; what it adds to part, those of a vector, goes into s. */
-    template <class F> __device__ __forceinline__ void sum(S (&s)[2], const F &f) const
+    /* u: x less the mean of the part; v: g times the scale, rounded only where it is summed. */
+    __device__ __forceinline__ void widen(int k, float mean, float (&u)[V], float (&v)[V]) const
     {
+        neural_widen(x[k], u);
+        neural_widen(g[k], v);
 #pragma unroll
-        for (int k = 0; k < K; k++) {
-            float a[V], b[V], part[2] = {0, 0};
-            if (!has(k))
-                continue;
-            widen(k, a, b);
-#pragma unroll
-            for (int i = 0; i < V; i++)
-                f(a[i], b[i], part);
-            s[0] += part[0];
-            s[1] += part[1];
-        }
-    }
-    /* What the row's statistics say: the mean in two parts, the factor, and the gradient's sums. */
-    float high, low, factor, ca, cb;
-    /* first: some element, so that the sum for the mean is of small numbers. */
-    __device__ __forceinline__ void know(float first, int64_t number)
-    {
-        S s[2] = {0, 0}, q[2] = {0, 0};
-        double mean = 0, a = 0;
-        if (CENTRED) {
-            sum(s, [&](float x, float g, float(&part)[2]) {
-                part[0] += x - first;
-                part[1] += g;
-            });
-            held_all<S, 2, WARP>(s, 0);
-            mean = (double)first + (double)s[0] * p.inverse;
-            a = (double)s[1] * p.inverse;
-        }
-        high = (float)mean;
-        low = (float)(mean - (double)high);
-        ca = (float)a;
-        forget();
-        sum(q, [&](float x, float g, float(&part)[2]) {
-            const float d = (x - high) - low;
-            part[0] = __fmaf_rn(d, d, part[0]);
-            part[1] = __fmaf_rn(g, d, part[1]);
-        });
-        held_all<S, 2, WARP>(q, 1);
-        forget();
-        const double f = held_rsqrt((double)q[0] * p.inverse + p.eps);
-        if (lane == 0)
-            neural_row_known(p, number, mean, f);
-        cb = (float)((double)q[1] * p.inverse * f * f);
-        factor = (float)f;
-    }
-    __device__ __forceinline__ void write(T *out, int k, const float (&u)[V],
-                                          const float (&v)[V]) const
-    {
-        float r[V];
+        for (int i = 0; CENTRED && i < V; i++)
+            u[i] -= mean;
+        if (!p.at[NEURAL_SCALE])
+            return;
+        const vector scale = ((const vector *)p.at[NEURAL_SCALE])[lane + k * lanes];
+        float by[V];
+        neural_widen(scale, by);
 #pragma unroll
         for (int i = 0; i < V; i++)
-            r[i] = ((v[i] - ca) - ((u[i] - high) - low) * cb) * factor;
-        neural_store<T, V>(out, lane + k * lanes, r);
+            v[i] *= by[i];
     }
-    /* The one slot of held_all is free for the next row. */
-    __device__ __forceinline__ void end() const
+    /* s: what held_shifted says. What rounding took from the part's mean is in the sum of u. */
+    __device__ __forceinline__ void sum(float mean, double away, double (&s)[N]) const
     {
-        if (!CENTRED && !WARP)
-            __syncthreads();
-    }
-    __device__ __forceinline__ void run(T *out, float first, int64_t number)
-    {
-        know(first, number);
+        float rest = 0, squares[2] = {0, 0}, gs[2] = {0, 0}, both[2] = {0, 0};
 #pragma unroll
         for (int k = 0; k < K; k++) {
             float u[V], v[V];
             if (!has(k))
                 continue;
-            widen(k, u, v);
-            write(out, k, u, v);
+            widen(k, mean, u, v);
+#pragma unroll
+            for (int i = 0; i < V; i++) {
+                if (CENTRED && sizeof(T) == 4)
+                    rest += u[i];
+                squares[i % 2] = __fmaf_rn(u[i], u[i], squares[i % 2]);
+                if (CENTRED)
+                    gs[i % 2] += v[i];
+                both[i % 2] = __fmaf_rn(v[i], u[i], both[i % 2]);
+            }
         }
-        end();
+        held_shifted<CENTRED>(s, count, away, rest, squares[0] + squares[1], gs[0] + gs[1],
+                              both[0] + both[1]);
+    }
+    /* The gradient (v - a - t*b)*f, t = u*f + rest being the normalised x. */
+    __device__ __forceinline__ void write(T *out, float mean,
+                                          const held_known<T, CENTRED> &known) const
+    {
+        const float f = known.factor, rest = known.rest, a = known.a, b = known.b;
+        const float of_u = -b * f * f, then = -__fmaf_rn(b, rest, a) * f;
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            float u[V], v[V], r[V];
+            if (!has(k))
+                continue;
+            widen(k, mean, u, v);
+#pragma unroll
+            for (int i = 0; i < V; i++)
+                if (sizeof(T) == 2) /* has few enough digits for these products */
+                    r[i] = __fmaf_rn(v[i], f, __fmaf_rn(u[i], of_u, then));
+                else
+                    r[i] = __fmaf_rn(-b, __fmaf_rn(u[i], f, rest), v[i] - a) * f;
+            neural_store<T, V>(out, lane + k * lanes, r);
+        }
+    }
+    __device__ __forceinline__ void run(int64_t i, int slot)
+    {
+        const float shift = CENTRED ? held_first(p, row(NEURAL_X, i)) : 0.0f;
+        double s[N];
+        load(i);
+        const float mean = part();
+        const double away = (double)mean - (double)shift;
+        forget();
+        sum(mean, away, s);
+        forget();
+        row_join<N, WARP>(s, slot);
+        const held_known<T, CENTRED> known(s, p, away);
+        if (lane == 0)
+            neural_row_known(p, i, (double)shift + known.d, known.factor);
+        write((T *)row(NEURAL_OUT, i), mean, known);
     }
 };
 
@@ -211,13 +229,9 @@ template <class T, int K, bool CENTRED, bool WARP> NEURAL_FN void held_rows(cons
 {
     const int64_t beside = WARP ? blockDim.x / 32 : 1, step = (int64_t)gridDim.x * beside;
     int64_t i = blockIdx.x * beside + (WARP ? threadIdx.x / 32 : 0);
-    for (; i < p.rows; i += step) {
-        held_row<T, K, CENTRED, WARP> row(p);
-        const T *x = (const T *)p.at[NEURAL_X] + i * p.dim[0].stride[NEURAL_X];
-        row.load(x, (const T *)p.at[NEURAL_G] + i * p.dim[0].stride[NEURAL_G]);
-        row.run((T *)p.at[NEURAL_OUT] + i * p.dim[0].stride[NEURAL_OUT],
-                CENTRED ? held_first(p, x) : 0.0f, i);
-    }
+    held_row<T, K, CENTRED, WARP> row(p);
+    for (int slot = 0; i < p.rows; i += step, slot ^= 1)
+        row.run(i, slot);
 }
 
 #endif

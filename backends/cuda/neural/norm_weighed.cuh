@@ -140,22 +140,14 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
                 both = __fmaf_rn(v[k][i], u[k][i], both);
             }
         }
-        if (CENTRED) {
-            const double n = (double)count, r = (double)rest, all = (double)gs;
-            s[0] = __fma_rn(n, away, r);
-            s[1] = __fma_rn(away, __fma_rn(n, away, 2 * r), (double)squares);
-            s[N - 2] = all;
-            s[N - 1] = __fma_rn(away, all, (double)both);
-        } else {
-            s[0] = (double)squares;
-            s[1] = (double)both;
-        }
+        held_shifted<CENTRED>(s, count, away, rest, squares, gs, both);
     }
     /* Writes the row's gradient, and adds what it gives the weights. The normalised x is u*factor + rest. */
     __device__ __forceinline__ void write(unsigned stage, const float (&u)[K][V],
-                                          const float (&v)[K][V], float factor, float rest, float a,
-                                          float b)
+                                          const float (&v)[K][V],
+                                          const held_known<T, CENTRED> &known)
     {
+        const float factor = known.factor, rest = known.rest, a = known.a, b = known.b;
 #pragma unroll
         for (unsigned k = 0; k < K; k++) {
             float g[V], r[V];
@@ -182,18 +174,7 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
         const double away = (double)mean - (double)shift;
         sum(stage, u, v, away, s);
         row_join<N, WARP>(s, slot);
-        const double d = CENTRED ? s[0] * p.inverse : 0.0;
-        double variance = __fma_rn(-d, d, s[CENTRED ? 1 : 0] * p.inverse);
-        variance = variance < 0 ? 0.0 : variance;
-        const double a = CENTRED ? s[N - 2] * p.inverse : 0.0;
-        const double b = __fma_rn(-d, a, s[N - 1] * p.inverse);
-        if (sizeof(T) == 2 && variance + p.eps > 1e-30 && variance + p.eps < 1e30) {
-            const float f = row_rsqrt((float)(variance + p.eps)); /* enough for 11 bits */
-            write(stage, u, v, f, (float)(away - d) * f, (float)a, (float)b * f);
-            return;
-        }
-        const double f = held_rsqrt(variance + p.eps);
-        write(stage, u, v, (float)f, (float)((away - d) * f), (float)a, (float)(b * f));
+        write(stage, u, v, held_known<T, CENTRED>(s, p, away));
     }
     __device__ __forceinline__ void next(int64_t step)
     {
