@@ -287,13 +287,13 @@ static __device__ __noinline__ void thin_again(const cuda_convolving &p, const g
             const int32_t y = (int32_t)cuda_quotient((uint32_t)k, p.by_kernel[2]);
             const int32_t tap[3] = {0, y, k - y * p.kernel[2]};
             int32_t met[3];
-            const bool inside = conv_meets(p, window, tap, met);
-            const int32_t none[3] = {0, 0, 0};
-            const float x = neural_widen(
-                ((const T *)p.image)[conv_offset(p.image_stride, at.n, c, inside ? met : none)]);
+            if (!conv_meets(p, window, tap, met))
+                met[0] = met[1] = met[2] = 0;
+            const float x =
+                neural_widen(((const T *)p.image)[conv_offset(p.image_stride, at.n, c, met)]);
             sum = neural_fma(
                 neural_widen(((const T *)p.weight)[conv_offset(p.weight_stride, channel, c, tap)]),
-                inside ? x : 0.0f, sum);
+                conv_meets(p, window, tap, met) ? x : 0.0f, sum);
         }
     neural_narrow(to, conv_finished<T>(p, sum, channel));
 }
