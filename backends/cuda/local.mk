@@ -5,7 +5,7 @@ cuda_host_sources = \
   %reldir%/comm/board.c %reldir%/comm/board.h %reldir%/comm/call.c %reldir%/comm/comm.c %reldir%/comm/comm.h %reldir%/comm/group.c %reldir%/comm/keeper.c %reldir%/comm/nccl.c \
   %reldir%/comm/nccl.def %reldir%/comm/round.c %reldir%/comm/team.c \
   %reldir%/conv/conv.c %reldir%/conv/conv.h %reldir%/conv/cudnn.c %reldir%/conv/cudnn.def %reldir%/conv/cudnn.h \
-  %reldir%/conv/cudnn_inexact.def %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/diagonal.c %reldir%/conv/few.c %reldir%/conv/gathered.c %reldir%/conv/grouped.c %reldir%/conv/plan.h %reldir%/conv/short.c %reldir%/conv/terms_wide.c %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h %reldir%/conv/unfolded.c %reldir%/conv/unfolded.h \
+  %reldir%/conv/cudnn_inexact.def %reldir%/conv/cudnn_names.h %reldir%/conv/cudnn_plan.c %reldir%/conv/diagonal.c %reldir%/conv/few.c %reldir%/conv/gathered.c %reldir%/conv/grouped.c %reldir%/conv/plan.h %reldir%/conv/short.c %reldir%/conv/terms_wide.c %reldir%/conv/thin.c %reldir%/conv/pointwise.c %reldir%/conv/pointwise.h %reldir%/conv/unfolded.c %reldir%/conv/unfolded.h \
   %reldir%/copy/cast.c %reldir%/copy/cast.h %reldir%/copy/iota.c %reldir%/copy/iota.h %reldir%/copy/move.c \
   %reldir%/copy/move.h \
   %reldir%/elementwise/elementwise.c %reldir%/elementwise/elementwise.h \
@@ -52,7 +52,7 @@ cuda_kernel_sources = \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/order.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
-  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h %reldir%/conv/diagonal.cuh %reldir%/conv/diagonal_kept.cuh %reldir%/conv/gathered.cuh %reldir%/conv/gathered_product.cuh %reldir%/conv/gathered_terms.cuh %reldir%/conv/grouped.cuh %reldir%/conv/planes.cuh %reldir%/conv/short.cuh %reldir%/conv/terms_wide.cuh \
+  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h %reldir%/conv/diagonal.cuh %reldir%/conv/diagonal_kept.cuh %reldir%/conv/gathered.cuh %reldir%/conv/gathered_product.cuh %reldir%/conv/gathered_terms.cuh %reldir%/conv/grouped.cuh %reldir%/conv/planes.cuh %reldir%/conv/short.cuh %reldir%/conv/terms_wide.cuh %reldir%/conv/thin.cuh \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/convert_f8.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/dense.cuh %reldir%/elementwise/elements.cuh %reldir%/elementwise/vector.cuh %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \

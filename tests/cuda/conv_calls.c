@@ -6,14 +6,14 @@
 #include "tests/cuda/stubs.h"
 
 /* NDOCK_TEST_LONG=1: as many as reach every kernel, for most of a minute. */
-enum { TRIALS = 48, TRIALS_SLICE = 12, DIAGONAL = 24, GATHERED = 12, WIDE = 4 };
+enum { TRIALS = 48, TRIALS_SLICE = 12, DIAGONAL = 24, GATHERED = 12, WIDE = 4, THIN = 10 };
 enum { FORWARD, TRANSPOSED, INPUT, WEIGHT, KINDS };
 static const char *const names[KINDS] = {"conv", "conv_transpose", "conv_grad_input",
                                          "conv_grad_weight"};
 static int trials; /* of each kind */
 
 typedef struct {
-    int kind, lead, bias;
+    int kind, lead, bias, fast; /* fast: TF32 is allowed */
     nd_dtype dtype;
     int64_t n, co, ci, image[3], grid[3], kernel[3], stride[3], padding[3], dilation[3], more[3];
     nd_conv_opts o;
@@ -322,6 +322,38 @@ static void wide_trial(trial *t, int turn)
     place_planes(t, layout, layout);
 }
 
+/* Images of one to four channels, which tensor cores take: windows of any size whose taps fill no whole steps, one and two
+ * slabs of channels of the result, tiles that overhang, results in whole vectors of pixels or of channels, and others. */
+static void thin_trial(trial *t, int turn)
+{
+    static const int layouts[3] = {PLANES, BESIDE, GAPS};
+    *t = (trial){.kind = FORWARD, .lead = 1, .n = 2, .ci = 1 + (turn + 2) % 4, .bias = turn % 2};
+    t->fast = turn % 5 == 4;
+    t->dtype = t->fast || turn % 2 ? ND_F32 : ND_BF16;
+    t->co = turn % 3 ? 64 + 4 * below(4) : 37;
+    t->o.groups = 1;
+    t->o.epilogue = turn % 7;
+    for (int d = 0; d < 3; d++) {
+        t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        if (d == 0)
+            continue;
+        t->kernel[d] = (turn % 2 && t->ci < 3 ? 9 : 5) - below(2) * (t->ci != 1);
+        t->dilation[d] = 1 + below(2);
+        t->stride[d] = 1 + below(3);
+        t->padding[d] = below(4);
+        t->grid[d] = d == 1 ? 27 : turn % 4 < 2 ? 20 : 21;
+        t->image[d] = (t->grid[d] - 1) * t->stride[d] + (t->kernel[d] - 1) * t->dilation[d] + 1 -
+                      2 * t->padding[d] + below(t->stride[d]);
+    }
+    place_planes(t, layouts[turn % 3], layouts[turn / 2 % 3]);
+}
+
+/* An infinity of 16 bits. */
+static void put_infinity(const form *f, char *data)
+{
+    ((uint16_t *)(void *)data)[place_of(f, below(f->size))] = 0x7f80;
+}
+
 /* Numbers of f32 with all their bits, of which products of parts lose none; and one that has no parts. */
 static void fill_bits(const form *f, char *data, float special)
 {
@@ -338,14 +370,17 @@ enum {
     FIRST_DIAGONAL, /* those for tensor cores */
     FIRST_GATHERED = FIRST_DIAGONAL + DIAGONAL,
     FIRST_WIDE = FIRST_GATHERED + GATHERED,
-    ALL_KINDS = FIRST_WIDE + WIDE
+    FIRST_THIN = FIRST_WIDE + WIDE,
+    ALL_KINDS = FIRST_THIN + THIN
 };
 
 static int one_trial(int which)
 {
     trial t;
     int kind = which;
-    if (kind >= FIRST_WIDE)
+    if (kind >= FIRST_THIN)
+        thin_trial(&t, kind - FIRST_THIN);
+    else if (kind >= FIRST_WIDE)
         wide_trial(&t, kind - FIRST_WIDE);
     else if (kind >= FIRST_GATHERED)
         gathered_trial(&t, kind - FIRST_GATHERED);
@@ -363,18 +398,25 @@ static int one_trial(int which)
     char *data[4], *other;
     for (int i = 0; i < 4; i++)
         data[i] = random_data(f[i], 0);
-    const int gathered = which >= FIRST_GATHERED, turn = which - FIRST_GATHERED;
+    const int gathered = which >= FIRST_GATHERED && t.dtype == ND_F32 && !t.fast;
+    const int turn = which - FIRST_GATHERED;
     static const float specials[6] = {0, INFINITY, 0, NAN, -INFINITY, 3.4e38f};
     for (int i = 0; gathered && i < 3; i++)
         if (i != made)
             fill_bits(f[i], data[i], specials[(turn / 3 + turn + i) % 6]);
+    if (which >= FIRST_THIN && t.dtype == ND_BF16 && turn % 4 < 2)
+        put_infinity(f[turn % 4], data[turn % 4]);
     other = malloc((size_t)f[made]->room * 8);
     memcpy(other, data[made], (size_t)f[made]->room * 8);
     nd_status status = run_on(1, &t, data);
+    if (status == ND_OK)
+        status = nd_math_set_allow_tf32(t.fast); /* after the CPU has computed what is expected */
     char *expected = data[made];
     data[made] = other;
     if (status == ND_OK)
         status = run_on(0, &t, data);
+    if (status == ND_OK)
+        status = nd_math_set_allow_tf32(0);
     const double terms = kind == WEIGHT ? (double)(t.y.size / t.co) : (double)(t.w.size);
     const double summed = kind == WEIGHT ? terms : terms / (double)(kind == INPUT ? t.ci : t.co);
     const double unit = gathered             ? 0x1p-25 * summed

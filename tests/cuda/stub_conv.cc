@@ -13,6 +13,7 @@
 #include "conv/grouped.cuh"
 #include "conv/planes.cuh"
 #include "conv/short.cuh"
+#include "conv/thin.cuh"
 
 #define KERNELS_OF_DTYPE "tests/cuda/stub_conv_kernels.h"
 #define CUDA_DTYPE F32
@@ -55,7 +56,7 @@ const kernel kernels[] = {
         OF(unfold_runs, cuda_unfolding) OF(fold_beside, cuda_unfolding)
             OF(fold_beside_vectors, cuda_unfolding) EACH(conv_spread) EACH(conv_finish_grid)
                 EACH(conv_finish_image) EACH(conv_forward) EACH(conv_input) EACH(conv_weight)
-                    EACH(conv_splits) EACH(short_gradient) EACH(grouped_windows) EACH(grouped_gradient)
+                    EACH(conv_splits) EACH(thin_windows) EACH(thin_windows_fast) EACH(short_gradient) EACH(grouped_windows) EACH(grouped_gradient)
                         EACH(diagonal_last) EACH(diagonal_planes)
                         EACH(gathered_weights) EACH(gathered_planes) EACH(gathered_planes_tall) EACH(gathered_beside)
                         EACH(gathered_beside_tall) EACH(gathered_terms) EACH(gathered_terms_tall)

@@ -7,6 +7,7 @@ namespace products
 #undef CONV_KERNEL
 #undef CONV_GATHER_KERNEL
 #undef CONV_DIAGONAL_KERNEL
+#undef CONV_THIN_KERNEL
 namespace threads
 {
 #include "conv/depthwise.cu"
@@ -14,6 +15,7 @@ namespace threads
 #undef CONV_KERNEL
 #undef CONV_GATHER_KERNEL
 #undef CONV_DIAGONAL_KERNEL
+#undef CONV_THIN_KERNEL
 namespace windows
 {
 #include "conv/windows.cu"
@@ -21,6 +23,7 @@ namespace windows
 #undef CONV_KERNEL
 #undef CONV_GATHER_KERNEL
 #undef CONV_DIAGONAL_KERNEL
+#undef CONV_THIN_KERNEL
 using namespace products;
 using namespace threads;
 using namespace windows;

@@ -49,7 +49,8 @@ static conv_plan plan_of(const ndp_call *call, const ndp_dev *dev)
               : (q.kind == CONV_INPUT ? q.co : q.ci) * product(q.weight->shape + 2);
     q.part = q.k;
     if (!cuda_conv_is_diagonal(&q, call, dev) && !cuda_conv_is_grouped(&q, call, dev) &&
-        !cuda_conv_is_short(&q, call, dev) && !cuda_conv_is_gathered(&q, call, dev) &&
+        !cuda_conv_is_short(&q, call, dev) && !cuda_conv_is_thin(&q, call, dev) &&
+        !cuda_conv_is_gathered(&q, call, dev) &&
         q.kind == CONV_WEIGHT && !q.few)
         plan_splits(&q, dev);
     return q;
@@ -58,7 +59,7 @@ static conv_plan plan_of(const ndp_call *call, const ndp_dev *dev)
 /* By kernels of ours that no library is asked for before. */
 static int is_own(const conv_plan *q)
 {
-    return q->is_diagonal || q->grouped || q->is_short || q->is_gathered;
+    return q->is_diagonal || q->grouped || q->is_short || q->is_thin || q->is_gathered;
 }
 
 static uint64_t own_scratch(const conv_plan *q)
@@ -252,6 +253,7 @@ static int32_t run_own(const cuda_kernel *k, ndp_stream *s, const conv_plan *q, 
     if (status == NDP_OK)
         status = q->is_diagonal   ? cuda_conv_diagonal_run(k, s, q, p)
                  : q->grouped     ? cuda_conv_grouped_run(k, s, q, p)
+                 : q->is_thin     ? cuda_conv_thin_run(k, s, q, p, call)
                  : q->is_gathered ? cuda_conv_gathered_run(k, s, q, p)
                                   : cuda_conv_short_run(k, s, q, p);
     return status == NDP_OK && q->kind == CONV_WEIGHT ? add_up(k, s, q, p, r->at, q->splits)
@@ -312,6 +314,8 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     if (status == NDP_OK && ndp_dtype_size(dtype) == 2)
         status = window_function(k, "conv", dtype, "diagonal_planes",
                                  &k->function[CONV_DIAGONAL_PLANES]);
+    if (status == NDP_OK && like->op == NDP_OP_conv && dtype != NDP_F64)
+        status = cuda_conv_thin_make(k, dtype);
     if (status == NDP_OK && dtype == NDP_F32)
         status = window_function(k, "conv", dtype, "short_gradient", &k->function[CONV_SHORT]);
     if (status == NDP_OK && dtype == NDP_F32)

@@ -49,6 +49,17 @@ enum {
     CONV_WIDE_THREADS = 512,
     CONV_WIDE_BYTES = CONV_WIDE_STAGES * (CONV_WIDE_STAGE + 16) + 1024
 };
+/* Images of few channels: channels of the image at most, taps at once, channels of the result of a block, pixels of a warp,
+ * threads of a block at most (of 16 bits, of f32), and how many blocks of these a processor has registers for. */
+enum {
+    CONV_THIN_CHANNELS = 4,
+    CONV_THIN_TAPS = 4,
+    CONV_THIN_ROWS = 64,
+    CONV_THIN_PIXELS = 32,
+    CONV_THIN_THREADS_16 = 256,
+    CONV_THIN_THREADS_32 = 192,
+    CONV_THIN_BLOCKS = 2
+};
 enum { CONV_WHOLE_PIXELS = 1, CONV_WHOLE_CHANNELS = 2 };
 enum { CONV_FORWARD, CONV_INPUT, CONV_WEIGHT };
 

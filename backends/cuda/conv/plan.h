@@ -38,7 +38,8 @@ enum {
     CONV_GATHER_TERMS = CONV_GATHER_BESIDE + 2,
     CONV_GATHER_TERMS_BESIDE = CONV_GATHER_TERMS + 2,
     CONV_WIDE_TERMS_PLANES = CONV_GATHER_TERMS_BESIDE + 2, /* and of channels side by side */
-    CONV_FUNCTIONS = CONV_WIDE_TERMS_PLANES + 2
+    CONV_THIN = CONV_WIDE_TERMS_PLANES + 2,
+    CONV_FUNCTIONS = CONV_THIN + 2
 };
 _Static_assert((int)CONV_FUNCTIONS <= (int)CUDA_FUNCTIONS,
                "a kernel has room for a convolution's functions");
@@ -54,6 +55,7 @@ typedef struct {
     int32_t is_gathered;     /* by products of ours of f32 */
     int32_t is_wide, blocks; /* by warpgroups; part: steps of a block */
     int32_t is_diagonal;     /* groups of some channels of 16 bits by tensor cores */
+    int32_t is_thin;         /* images of few channels by tensor cores */
 } conv_plan;
 
 static inline int64_t conv_round_up(int64_t n, int64_t to)
@@ -131,6 +133,14 @@ int cuda_conv_is_wide(conv_plan *q, const ndp_dev *dev);
 int32_t cuda_conv_wide_make(cuda_kernel *k);
 int32_t cuda_conv_wide_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
                            cuda_convolving *p);
+
+/* ---- thin.c: images of few channels by tensor cores ---- */
+
+int cuda_conv_is_thin(conv_plan *q, const ndp_call *call, const ndp_dev *dev);
+/* Finds the kernels. Inside cuda_enter(). */
+int32_t cuda_conv_thin_make(cuda_kernel *k, int32_t dtype);
+int32_t cuda_conv_thin_run(const cuda_kernel *k, ndp_stream *s, const conv_plan *q,
+                           cuda_convolving *p, const ndp_call *call);
 
 /* ---- short.c: the weight's gradient of windows of few elements, in f32 ---- */
 

@@ -287,7 +287,7 @@ int cuda_module_of(const char *file, int32_t dtype);
 void cuda_modules_unload(ndp_dev *dev);
 
 /* ---- kernel.c: what find() answers ---- */
-enum { CUDA_FUNCTIONS = 42, CUDA_KEY_DTYPES = 5 };
+enum { CUDA_FUNCTIONS = 44, CUDA_KEY_DTYPES = 5 };
 typedef struct cuda_kernel cuda_kernel;
 struct cuda_kernel {
     ndp_kernel base;

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ * Convolutions of images of at most four channels (a first layer's), two axes of windows, by tensor cores. A block keeps
+ * the weights of CONV_THIN_ROWS channels of the result, and tile after tile of the image, four channels of a pixel side by
+ * side whether there are as many or not. A step multiplies CONV_THIN_TAPS taps of four channels: each lane of four has
+ * one tap, whose channels are one vector of shared memory, since terms may be summed in any order if both operands have
+ * the same.
+ *
+ * Numbers of f32 are split as in gathered_product.cuh, but where TF32 is allowed. Tensor cores also multiply what is not
+ * there, by zeros: results that are not finite are computed once more, by the definition. */
+#ifndef NDOCK_CUDA_CONV_THIN_CUH
+#define NDOCK_CUDA_CONV_THIN_CUH
+#include "conv/grouped.cuh"
+#include "neural/mma.cuh"
+
+enum {
+    THIN_PIECES = CONV_THIN_ROWS / 16, /* of rows, of tensor cores */
+    THIN_FOURS = 4,                    /* pieces of eight pixels of a warp */
+    THIN_MADE = 8                      /* channels of a lane, side by side */
+};
+
+/* Vectors of weights of a step and piece that a lane has: of all four channels (16 bits), or of two each. */
+template <class T> struct thin_form {
+    enum { PARTS = sizeof(T) / 2, PIXEL = 4 * sizeof(T) /* bytes */ };
+};
+
+typedef float thin_sums[THIN_PIECES][THIN_FOURS][4];
+
+/* What a block keeps in shared memory, in this order: weights, where each tap lies in the image, the image. */
+template <class T> struct thin_memory {
+    uint32_t *weights;
+    int32_t *taps;
+    T *image;
+};
+template <class T>
+WINDOW_FN thin_memory<T> thin_memory_of(const cuda_convolving &p, unsigned char *room)
+{
+    const uint32_t taps = (uint32_t)(p.pieces * CONV_THIN_TAPS) * 4;
+    return {(uint32_t *)room, (int32_t *)(room + p.weights_at),
+            (T *)(room + p.weights_at + (taps + 15) / 16 * 16)};
+}
+
+/* The channel of the result that a lane has in row lane/4 (h 0) or lane/4 + 8 (h 1) of a piece. */
+WINDOW_FN int32_t thin_channel(int32_t lane, int piece, int h)
+{
+    return (int32_t)blockIdx.y * CONV_THIN_ROWS + lane / 4 * THIN_MADE + piece * 2 + h;
+}
+
+/* Pixel of a warp's that column `column` of its piece j of eight is: a lane's are two times four in a row. */
+WINDOW_FN int32_t thin_pixel(int j, int column)
+{
+    return j / 2 * 16 + column / 2 * 4 + j % 2 * 2 + column % 2;
+}
+
+/* Vector i of the weights: elements (row, channel) of a lane as the registers of tensor cores have them. */
+template <class T>
+WINDOW_FN void thin_weight(const cuda_convolving &p, uint32_t *weights, int32_t i)
+{
+    enum { PARTS = thin_form<T>::PARTS, CHANNELS = 4 / PARTS };
+    const int32_t lane = i % 32, part = i / 32 % PARTS, piece = i / 32 / PARTS % THIN_PIECES;
+    const int32_t tap = i / 32 / PARTS / THIN_PIECES * CONV_THIN_TAPS + lane % 4;
+    const int32_t y = (int32_t)cuda_quotient((uint32_t)tap, p.by_kernel[2]);
+    const T *from =
+        (const T *)p.weight + y * p.weight_stride[3] + (tap - y * p.kernel[2]) * p.weight_stride[4];
+    T *const to = (T *)(weights + i * 4);
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int k = 0; k < CHANNELS; k++) {
+            const int32_t o = thin_channel(lane, piece, h), c = part * CHANNELS + k;
+            const bool has = o < p.co && c < p.ci && tap < p.kernel[1] * p.kernel[2];
+            neural_narrow(to + (PARTS == 1 ? k / 2 * 4 + h * 2 + k % 2 : k * 2 + h),
+                          has ? neural_widen(from[o * p.weight_stride[0] + c * p.weight_stride[1]])
+                              : 0.0f);
+        }
+}
+template <class T> WINDOW_FN void thin_keep_weights(const cuda_convolving &p, thin_memory<T> m)
+{
+    const int32_t vectors = p.pieces * THIN_PIECES * thin_form<T>::PARTS * 32;
+    for (int32_t i = (int32_t)threadIdx.x; i < vectors; i += (int32_t)blockDim.x)
+        thin_weight<T>(p, m.weights, i);
+    for (int32_t tap = (int32_t)threadIdx.x; tap < p.pieces * CONV_THIN_TAPS;
+         tap += (int32_t)blockDim.x) {
+        const int32_t i = (int32_t)cuda_quotient((uint32_t)tap, p.by_kernel[2]);
+        const int32_t j = tap - i * p.kernel[2];
+        /* Those beyond have weights of zero. */
+        m.taps[tap] = tap < p.kernel[1] * p.kernel[2]
+                          ? (i * p.dilation[1] * p.kept[1] + j * p.dilation[2]) * 4
+                          : 0;
+    }
+}
+
+/* The elements that a tile's windows meet; a warp has a row of them. */
+template <class T>
+WINDOW_FN void thin_keep_image(const cuda_convolving &p, const grouped_tile &at, T *image)
+{
+    const int32_t y0 = at.h * p.stride[1] - p.before[1], x0 = at.w * p.stride[2] - p.before[2];
+    for (int32_t i = (int32_t)threadIdx.x / 32; i < p.kept[0]; i += (int32_t)blockDim.x / 32) {
+        const int32_t y = y0 + i;
+        const T *row = (const T *)p.image + at.n * p.image_stride[0] + y * p.image_stride[3];
+        const bool in_row = (uint32_t)y < (uint32_t)p.image_extent[1];
+#pragma unroll 4
+        for (int32_t j = (int32_t)threadIdx.x % 32; j < p.kept[1]; j += 32) {
+            const int32_t x = x0 + j;
+            const bool has = in_row && (uint32_t)x < (uint32_t)p.image_extent[2];
+            float four[4];
+#pragma unroll
+            for (int c = 0; c < 4; c++)
+                four[c] = has && c < p.ci
+                              ? neural_widen(row[c * p.image_stride[1] + x * p.image_stride[4]])
+                              : 0.0f;
+            neural_store<T, 4>(image, i * p.kept[1] + j, four);
+        }
+    }
+}
+
+/* ---- products ---- */
+
+typedef neural_vector<uint32_t, 4> thin_vector;
+
+/* One step of 16 bits: pixel[j]: the lane's elements of pieces of eight pixels. */
+template <class T>
+WINDOW_FN void thin_step(const T *const (&pixel)[THIN_FOURS], int32_t tap,
+                         const thin_vector *weights, thin_sums &sum)
+{
+    neural_vector<uint32_t, 2> x[THIN_FOURS];
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+        x[j] = *(const neural_vector<uint32_t, 2> *)(pixel[j] + tap);
+#pragma unroll
+    for (int i = 0; i < THIN_PIECES; i++) {
+        const thin_vector v = weights[i * 32];
+        const uint32_t a[4] = {v.at[0], v.at[1], v.at[2], v.at[3]};
+#pragma unroll
+        for (int j = 0; j < THIN_FOURS; j++)
+            mma_multiply<T>(sum[i][j], a, x[j].at[0], x[j].at[1]);
+    }
+}
+
+/* Numbers in two parts. */
+struct thin_parts {
+    uint32_t high[4], low[4];
+    WINDOW_FN thin_parts of(const thin_vector &v)
+    {
+        thin_parts r;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            mma_split_tf32(__uint_as_float(v.at[k]), &r.high[k], &r.low[k]);
+        return r;
+    }
+};
+
+/* One step of f32: channels in pairs, as tensor cores take them of TF32. */
+WINDOW_FN void thin_multiply(const thin_vector *weights, const thin_parts (&x)[THIN_FOURS],
+                             float (&sum)[THIN_FOURS][4])
+{
+    const thin_parts a[2] = {thin_parts::of(weights[0]), thin_parts::of(weights[32])};
+    float y[THIN_FOURS][4];
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+        mma_begin_tf32(y[j], a[0].low, x[j].high[0], x[j].high[1]);
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+        mma_multiply_tf32(y[j], a[1].low, x[j].high[2], x[j].high[3]);
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int j = 0; j < THIN_FOURS; j++)
+            mma_multiply_tf32(y[j], a[h].high, x[j].low[2 * h], x[j].low[2 * h + 1]);
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+        for (int j = 0; j < THIN_FOURS; j++)
+            mma_multiply_tf32(y[j], a[h].high, x[j].high[2 * h], x[j].high[2 * h + 1]);
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            sum[j][e] += y[j][e];
+}
+WINDOW_FN void thin_multiply_fast(const thin_vector *weights, const thin_parts (&x)[THIN_FOURS],
+                                  float (&sum)[THIN_FOURS][4])
+{
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+        const thin_parts a = thin_parts::of(weights[h * 32]);
+#pragma unroll
+        for (int j = 0; j < THIN_FOURS; j++)
+            mma_multiply_tf32(sum[j], a.high, x[j].high[2 * h], x[j].high[2 * h + 1]);
+    }
+}
+/* FAST: without low parts. */
+template <bool FAST>
+WINDOW_FN void thin_step_f32(const float *const (&pixel)[THIN_FOURS], int32_t tap,
+                             const thin_vector *weights, thin_sums &sum)
+{
+    thin_parts x[THIN_FOURS];
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+        x[j] = thin_parts::of(*(const thin_vector *)(pixel[j] + tap));
+#pragma unroll
+    for (int i = 0; i < THIN_PIECES; i++)
+        if constexpr (FAST)
+            thin_multiply_fast(weights + i * 64, x, sum[i]);
+        else
+            thin_multiply(weights + i * 64, x, sum[i]);
+}
+
+/* The sums of the warp's pixels from `first` on. */
+template <class T, bool FAST>
+WINDOW_FN void thin_sum(const cuda_convolving &p, const thin_memory<T> &m, int32_t first,
+                        thin_sums &sum)
+{
+    const int32_t lane = (int32_t)threadIdx.x % 32, last = p.tile[0] * p.tile[1] - 1;
+    const thin_vector *weights = (const thin_vector *)m.weights + lane;
+    const T *pixel[THIN_FOURS];
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++) {
+        const int32_t k = first + thin_pixel(j, lane / 4), t = k < last ? k : last;
+        const int32_t h = (int32_t)cuda_quotient((uint32_t)t, p.by_column);
+        pixel[j] = m.image + (h * p.stride[1] * p.kept[1] + (t - h * p.tile[1]) * p.stride[2]) * 4;
+    }
+    for (int32_t i = 0; i < p.pieces; i++, weights += THIN_PIECES * thin_form<T>::PARTS * 32) {
+        const int32_t tap = m.taps[i * CONV_THIN_TAPS + lane % 4];
+        if constexpr (sizeof(T) == 2)
+            thin_step<T>(pixel, tap, weights, sum);
+        else
+            thin_step_f32<FAST>(pixel, tap, weights, sum);
+    }
+}
+
+/* ---- results ---- */
+
+/* Where the result of pixel t of a tile and a channel lies; NULL: there is none. */
+template <class T>
+WINDOW_FN T *thin_result(const cuda_convolving &p, const grouped_tile &at, int32_t t,
+                         int32_t channel)
+{
+    const int32_t row = (int32_t)cuda_quotient((uint32_t)t, p.by_column);
+    const int32_t h = at.h + row, w = at.w + t - row * p.tile[1];
+    if (row >= p.tile[0] || h >= p.grid_extent[1] || w >= p.grid_extent[2] || channel >= p.co)
+        return nullptr;
+    return (T *)p.grid + at.n * p.grid_stride[0] + channel * p.grid_stride[1] +
+           h * p.grid_stride[3] + w * p.grid_stride[4];
+}
+
+/* Four results of pixel t from a channel on (`last`), or of a channel from pixel t on. */
+template <class T>
+WINDOW_FN void thin_put_four(const cuda_convolving &p, const grouped_tile &at, int32_t t,
+                             int32_t channel, bool last, float (&x)[4])
+{
+    T *const to = thin_result<T>(p, at, t, channel);
+    if (!to)
+        return;
+    if (p.bias)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (!last || channel + k < p.co)
+                x[k] += neural_widen(((const T *)p.bias)[(channel + last * k) * p.bias_stride]);
+    if (p.epilogue)
+        conv_activate_four(p.epilogue, x);
+    if (p.whole) {
+        neural_store<T, 4>(to, 0, x);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        if (T *one = thin_result<T>(p, at, t + !last * k, channel + last * k))
+            neural_narrow(one, x[k]);
+}
+
+/* Result `i` of a lane's (pieces, fours, the four of tensor cores) by the definition: what is outside is zero. */
+template <class T>
+static __device__ __noinline__ void thin_again(const cuda_convolving &p, const grouped_tile &at,
+                                               int32_t first, int32_t i)
+{
+    const int32_t lane = (int32_t)threadIdx.x % 32, e = i % 4;
+    const int32_t channel = thin_channel(lane, i / 16, e / 2);
+    const int32_t t = first + thin_pixel(i / 4 % 4, lane % 4 * 2 + e % 2);
+    const int32_t row = (int32_t)cuda_quotient((uint32_t)t, p.by_column);
+    T *const to = thin_result<T>(p, at, t, channel);
+    if (!to)
+        return;
+    const int32_t window[3] = {0, at.h + row, at.w + t - row * p.tile[1]};
+    float sum = 0;
+    for (int32_t c = 0; c < p.ci; c++)
+        for (int32_t k = 0; k < p.kernel[1] * p.kernel[2]; k++) {
+            const int32_t y = (int32_t)cuda_quotient((uint32_t)k, p.by_kernel[2]);
+            const int32_t tap[3] = {0, y, k - y * p.kernel[2]};
+            int32_t met[3];
+            if (!conv_meets(p, window, tap, met))
+                met[0] = met[1] = met[2] = 0;
+            const float x =
+                neural_widen(((const T *)p.image)[conv_offset(p.image_stride, at.n, c, met)]);
+            sum = neural_fma(
+                neural_widen(((const T *)p.weight)[conv_offset(p.weight_stride, channel, c, tap)]),
+                conv_meets(p, window, tap, met) ? x : 0.0f, sum);
+        }
+    neural_narrow(to, conv_finished<T>(p, sum, channel));
+}
+
+/* Whether a lane's results are finite. */
+WINDOW_FN bool thin_is_finite(const thin_sums &sum)
+{
+    float zero = 0;
+#pragma unroll
+    for (int i = 0; i < THIN_PIECES * THIN_FOURS * 4; i++)
+        zero = __fmaf_rn(sum[i / 16][i / 4 % 4][i % 4], 0.0f, zero);
+    return zero == 0;
+}
+
+template <class T>
+WINDOW_FN void thin_put_pixels(const cuda_convolving &p, const grouped_tile &at, int32_t first,
+                               const thin_sums &sum)
+{
+    const int32_t lane = (int32_t)threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < THIN_PIECES * 2; i++)
+#pragma unroll
+        for (int g = 0; g < 2; g++) {
+            float x[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                x[k] = sum[i / 2][g * 2 + k / 2][i % 2 * 2 + k % 2];
+            thin_put_four<T>(p, at, first + g * 16 + lane % 4 * 4, thin_channel(lane, i / 2, i % 2),
+                             false, x);
+        }
+}
+template <class T>
+WINDOW_FN void thin_put_channels(const cuda_convolving &p, const grouped_tile &at, int32_t first,
+                                 const thin_sums &sum)
+{
+    const int32_t lane = (int32_t)threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < THIN_FOURS * 2; i++)
+#pragma unroll
+        for (int g = 0; g < 2; g++) {
+            float x[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                x[k] = sum[g * 2 + k / 2][i / 2][k % 2 * 2 + i % 2];
+            thin_put_four<T>(p, at, first + thin_pixel(i / 2, lane % 4 * 2 + i % 2),
+                             thin_channel(lane, g * 2, 0), true, x);
+        }
+}
+template <class T>
+WINDOW_FN void thin_put(const cuda_convolving &p, const grouped_tile &at, int32_t first,
+                        const thin_sums &sum)
+{
+    if (p.whole == CONV_WHOLE_CHANNELS)
+        thin_put_channels<T>(p, at, first, sum);
+    else
+        thin_put_pixels<T>(p, at, first, sum);
+    if (thin_is_finite(sum))
+        return;
+#pragma unroll
+    for (int i = 0; i < THIN_PIECES * THIN_FOURS * 4; i++)
+        if (!(fabsf(sum[i / 16][i / 4 % 4][i % 4]) < INFINITY))
+            thin_again<T>(p, at, first, i);
+}
+
+/* Blocks take tiles in turns. */
+template <class T, bool FAST> WINDOW_FN void thin_tiles(const cuda_convolving &p)
+{
+    CONV_SHARED(room);
+    const thin_memory<T> m = thin_memory_of<T>(p, room);
+    const int32_t warp = (int32_t)threadIdx.x / 32, warps = (int32_t)blockDim.x / 32;
+    thin_keep_weights(p, m);
+    for (uint32_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+        const grouped_tile at = grouped_at(p, tile);
+        __syncthreads();
+        thin_keep_image(p, at, m.image);
+        __syncthreads();
+        for (int32_t first = warp * CONV_THIN_PIXELS; first < p.tile[0] * p.tile[1];
+             first += warps * CONV_THIN_PIXELS) {
+            thin_sums sum = {};
+            thin_sum<T, FAST>(p, m, first, sum);
+            thin_put<T>(p, at, first, sum);
+        }
+    }
+}
+
+/* Tensor cores take numbers of at most 32 bits, those of f32 and bfloat16 from compute capability 8.0 on. */
+template <class T, bool FAST> WINDOW_FN void thin_windows(const cuda_convolving &p)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    if constexpr (sizeof(T) == 4 || (sizeof(T) == 2 && !FAST))
+        thin_tiles<T, FAST>(p);
+#endif
+}
+
+#endif
