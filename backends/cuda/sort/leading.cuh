@@ -9,8 +9,8 @@
 enum {
     LEADING_BITS = 8, /* of a digit */
     LEADING_DIGITS = 1 << LEADING_BITS,
-    LEADING_MOST = 8,    /* digits of a key */
-    LEADING_FEWEST = 2,  /* leading digits that are tried */
+    LEADING_MOST = 8,   /* digits of a key */
+    LEADING_FEWEST = 2, /* leading digits that are tried */
     LEADING_SAMPLES = 1 << 13,
     LEADING_SLOTS = LEADING_SAMPLES * 5 / 4,
     LEADING_SAMPLE_THREADS = 512,
@@ -19,7 +19,8 @@ enum {
     LEADING_COUNT_EACH = 16, /* keys of a thread that are under way at once */
     LEADING_RANK_THREADS = 256,
     LEADING_RANK_EACH = 8,
-    LEADING_LONGEST = 64, /* run whose keys count each other; longer ones are sorted by a block each */
+    LEADING_LONGEST =
+        64, /* run whose keys count each other; longer ones are sorted by a block each */
     LEADING_LONG_THREADS = 512
 };
 
@@ -30,12 +31,12 @@ struct leading_choice {
 
 /* In the device's memory; zero before the first kernel. */
 struct leading_state {
-    unsigned long long sampled, differ;      /* bits in which samples differ, and all keys do */
-    uint32_t alike[LEADING_MOST + 1];        /* samples whose leading digits an earlier one has */
-    uint32_t long_runs;                      /* how many are listed */
-    int taken[LEADING_MOST];                 /* tiles of each pass that blocks have taken */
-    leading_choice choice;                   /* of all passes */
-    int moves;                               /* that it takes */
+    unsigned long long sampled, differ; /* bits in which samples differ, and all keys do */
+    uint32_t alike[LEADING_MOST + 1];   /* samples whose leading digits an earlier one has */
+    uint32_t long_runs;                 /* how many are listed */
+    int taken[LEADING_MOST];            /* tiles of each pass that blocks have taken */
+    leading_choice choice;              /* of all passes */
+    int moves;                          /* that it takes */
     uint32_t bins[2][LEADING_MOST][LEADING_DIGITS]; /* of the first and of the second counting */
 };
 
@@ -44,7 +45,7 @@ template <class K> struct leading_buffers {
     const K *in;
     K *out, *other;
     uint32_t n;
-    int *lookback[2]; /* of the tiles, LEADING_DIGITS each; the first is zero */
+    int *lookback[2];    /* of the tiles, LEADING_DIGITS each; the first is zero */
     uint32_t *long_runs; /* their first places; in memory of lookback */
     leading_state *state;
 };
@@ -108,7 +109,8 @@ LEADING_FN uint32_t leading_mix(uint64_t x)
 /* Whether the word is in the table already, where it is put otherwise. Zero is none. */
 LEADING_FN bool leading_met(volatile uint32_t *table, uint32_t word)
 {
-    for (uint32_t at = __umulhi(word * 0x85ebca6bu, LEADING_SLOTS);; at = at + 1 < LEADING_SLOTS ? at + 1 : 0) {
+    for (uint32_t at = __umulhi(word * 0x85ebca6bu, LEADING_SLOTS);;
+         at = at + 1 < LEADING_SLOTS ? at + 1 : 0) {
         uint32_t found = table[at];
         if (found == 0)
             found = atomicCAS((uint32_t *)&table[at], 0u, word);
@@ -122,7 +124,8 @@ LEADING_FN bool leading_met(volatile uint32_t *table, uint32_t word)
 template <class K>
 __global__ void __launch_bounds__(LEADING_SAMPLE_THREADS) leading_sample(leading_buffers<K> b)
 {
-    const int EACH = LEADING_SAMPLES / LEADING_SAMPLE_THREADS, digits = LEADING_FEWEST + (int)blockIdx.x;
+    const int EACH = LEADING_SAMPLES / LEADING_SAMPLE_THREADS,
+              digits = LEADING_FEWEST + (int)blockIdx.x;
     __shared__ uint32_t table[LEADING_SLOTS];
     __shared__ unsigned long long differ;
     unsigned long long key[EACH], mine = 0;
@@ -160,12 +163,15 @@ LEADING_FN void leading_count_keys(uint32_t (*bins)[LEADING_DIGITS], const leadi
     for (int p = 0; p < c.passes; p++)
 #pragma unroll
         for (int k = 0; k < EACH; k++)
-            atomicAdd(&bins[p][(uint32_t)(key[k] >> (c.begin + LEADING_BITS * p)) & (LEADING_DIGITS - 1)], 1u);
+            atomicAdd(
+                &bins[p][(uint32_t)(key[k] >> (c.begin + LEADING_BITS * p)) & (LEADING_DIGITS - 1)],
+                1u);
 }
 
 /* again: counts once more, where the sample did not see the keys' whole width. */
 template <class K>
-__global__ void __launch_bounds__(LEADING_COUNT_THREADS) leading_count(leading_buffers<K> b, int again)
+__global__ void __launch_bounds__(LEADING_COUNT_THREADS)
+    leading_count(leading_buffers<K> b, int again)
 {
     __shared__ uint32_t bins[LEADING_MOST][LEADING_DIGITS];
     __shared__ unsigned long long differ;
@@ -247,7 +253,8 @@ template <class K> struct leading_move {
 
 /* Of move number i, from 0 on. The last one writes to out, or where only two arrays are, to out by turns. */
 template <class K>
-LEADING_FN leading_move<K> leading_move_of(const leading_buffers<K> &b, const leading_choice &c, int i)
+LEADING_FN leading_move<K> leading_move_of(const leading_buffers<K> &b, const leading_choice &c,
+                                           int i)
 {
     const bool to_out = b.in == b.other ? i % 2 == 0 : (leading_moves(c) - i) % 2 == 1;
     return {i == 0 ? b.in : to_out ? b.other : b.out, to_out ? b.out : b.other};
@@ -259,7 +266,8 @@ LEADING_FN leading_move<K> leading_move_of(const leading_buffers<K> &b, const le
 struct leading_place {
     int begin, end, before;
 };
-LEADING_FN leading_place leading_rank(const unsigned long long *window, int begin, int end, int i, int bit)
+LEADING_FN leading_place leading_rank(const unsigned long long *window, int begin, int end, int i,
+                                      int bit)
 {
     const unsigned long long key = window[i];
     leading_place r = {i, i + 1, 0};
@@ -348,7 +356,8 @@ template <class K> LEADING_FN void leading_network(K *keys, uint32_t n)
 }
 
 /* Runs that are listed, a block each. */
-template <class K> __global__ void __launch_bounds__(LEADING_LONG_THREADS) leading_long(leading_buffers<K> b)
+template <class K>
+__global__ void __launch_bounds__(LEADING_LONG_THREADS) leading_long(leading_buffers<K> b)
 {
     const leading_choice c = b.state->choice;
     const leading_move<K> move = leading_move_of(b, c, c.passes);

@@ -10,7 +10,12 @@
 #define LEADING_MOST_KEYS (UINT64_C(1) << 29)
 
 struct leading_policy {
-    enum { BLOCK_THREADS = 384, ITEMS_PER_THREAD = 15, RANK_NUM_PARTS = 1, RADIX_BITS = LEADING_BITS };
+    enum {
+        BLOCK_THREADS = 384,
+        ITEMS_PER_THREAD = 15,
+        RANK_NUM_PARTS = 1,
+        RADIX_BITS = LEADING_BITS
+    };
     static constexpr cub::RadixRankAlgorithm RANK_ALGORITHM =
         cub::RADIX_RANK_MATCH_EARLY_COUNTS_ANY;
     static constexpr cub::BlockScanAlgorithm SCAN_ALGORITHM = cub::BLOCK_SCAN_WARP_SCANS;
@@ -57,15 +62,16 @@ static size_t leading_lookback_nbytes(uint64_t n)
 /* How much memory a sort wants; three: a third array of keys as well. */
 static size_t leading_temp_nbytes(uint64_t n, size_t key_nbytes, int three)
 {
-    return leading_aligned(sizeof(leading_state)) + leading_aligned(2 * leading_lookback_nbytes(n)) +
-           (three ? n * key_nbytes : 0);
+    return leading_aligned(sizeof(leading_state)) +
+           leading_aligned(2 * leading_lookback_nbytes(n)) + (three ? n * key_nbytes : 0);
 }
 
 template <class K>
 static leading_buffers<K> leading_buffers_of(void *temp, const K *in, K *out, K *other, uint64_t n)
 {
     char *at = (char *)temp;
-    leading_buffers<K> b = {in, out, other, (uint32_t)n, {nullptr, nullptr}, nullptr, (leading_state *)at};
+    leading_buffers<K> b = {
+        in, out, other, (uint32_t)n, {nullptr, nullptr}, nullptr, (leading_state *)at};
     at += leading_aligned(sizeof(leading_state));
     b.lookback[0] = (int *)at;
     b.lookback[1] = (int *)(at + leading_lookback_nbytes(n));
@@ -75,7 +81,8 @@ static leading_buffers<K> leading_buffers_of(void *temp, const K *in, K *out, K 
     return b;
 }
 
-template <class K> static void leading_launch(const leading_buffers<K> &b, unsigned sms, cudaStream_t s)
+template <class K>
+static void leading_launch(const leading_buffers<K> &b, unsigned sms, cudaStream_t s)
 {
     const unsigned count_tiles =
         (unsigned)leading_tiles(b.n, LEADING_COUNT_THREADS * LEADING_COUNT_EACH);
@@ -85,8 +92,9 @@ template <class K> static void leading_launch(const leading_buffers<K> &b, unsig
         leading_count<K><<<counters, LEADING_COUNT_THREADS, 0, s>>>(b, again);
     leading_scan<<<LEADING_MOST, LEADING_DIGITS, 0, s>>>(b.state, b.n);
     for (int pass = 0; pass < LEADING_MOST; pass++)
-        leading_pass<K><<<(unsigned)leading_tiles(b.n, LEADING_TILE), leading_policy::BLOCK_THREADS, 0, s>>>(
-            b, pass);
+        leading_pass<K>
+            <<<(unsigned)leading_tiles(b.n, LEADING_TILE), leading_policy::BLOCK_THREADS, 0, s>>>(
+                b, pass);
     leading_ranks<K><<<(unsigned)leading_tiles(b.n, LEADING_RANK_THREADS * LEADING_RANK_EACH),
                        LEADING_RANK_THREADS, 0, s>>>(b);
     leading_long<K><<<sms, LEADING_LONG_THREADS, 0, s>>>(b);
