@@ -12,7 +12,8 @@ enum { FAR_EACH = GATHER_FAR_TILE / GATHER_FAR_THREADS, FAR_AT_ONCE = 4 };
 
 /* The block's shared memory. */
 struct far_tile {
-    uint32_t word[GATHER_FAR_TILE];     /* places in the order of memory, then elements in the order of indices */
+    uint32_t word
+        [GATHER_FAR_TILE]; /* places in the order of memory, then elements in the order of indices */
     uint16_t position[GATHER_FAR_TILE]; /* of the index within the tile */
     uint32_t bin[GATHER_FAR_BINS];      /* how many, then where the next one goes */
     uint32_t warp[GATHER_FAR_BINS / 32];
@@ -86,7 +87,8 @@ static __device__ __forceinline__ void far_order(const gather_params &p, far_til
     if (threadIdx.x < GATHER_FAR_BINS)
         t.bin[threadIdx.x] = 0;
     __syncthreads();
-    far_indices(p, tile, n, [&](uint32_t, uint32_t place) { atomicAdd(&t.bin[far_bin(p, place)], 1u); });
+    far_indices(p, tile, n,
+                [&](uint32_t, uint32_t place) { atomicAdd(&t.bin[far_bin(p, place)], 1u); });
     __syncthreads();
     far_scan(t);
     far_indices(p, tile, n, [&](uint32_t i, uint32_t place) {
@@ -118,7 +120,8 @@ static __device__ __forceinline__ void far_fetch(const gather_params &p, far_til
 }
 
 /* Whether many of the tile's indices are near their neighbours', by one of each thread's. */
-static __device__ __forceinline__ bool far_is_near(const gather_params &p, uint64_t tile, uint32_t n)
+static __device__ __forceinline__ bool far_is_near(const gather_params &p, uint64_t tile,
+                                                   uint32_t n)
 {
     const long long *at = (const long long *)p.at + tile;
     const uint32_t i = threadIdx.x * FAR_EACH;
