@@ -72,7 +72,7 @@ cuda_kernel_headers = \
   %reldir%/quant/format.cuh %reldir%/quant/few.cuh %reldir%/quant/round.cuh %reldir%/quant/rounded.cuh %reldir%/quant/staged.cuh %reldir%/quant/super.cuh %reldir%/quant/unit.cuh %reldir%/quant/quant.h \
   %reldir%/random/logarithm.cuh %reldir%/random/normal.cuh %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/lse_rows.cuh %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/scan_strip.cuh %reldir%/reduce/scan_warp.cuh %reldir%/reduce/shuffle.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh %reldir%/reduce/var.cuh \
-  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/leading.cuh %reldir%/sort/leading_sort.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/place.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk_chunk.cuh %reldir%/sort/topk_keys.cuh %reldir%/sort/topk_long.cuh %reldir%/sort/topk_rows.cuh %reldir%/sort/words.cuh \
+  %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/leading.cuh %reldir%/sort/leading_runs.cuh %reldir%/sort/leading_sort.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/place.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk_chunk.cuh %reldir%/sort/topk_keys.cuh %reldir%/sort/topk_long.cuh %reldir%/sort/topk_rows.cuh %reldir%/sort/words.cuh \
   %reldir%/walk/divisor.cuh %reldir%/walk/divisor.h %reldir%/walk/earlier.cuh %reldir%/walk/lines.cuh %reldir%/walk/lines.h %reldir%/walk/stage.cuh %reldir%/walk/walk.cuh \
   %reldir%/walk/walk.h
 EXTRA_DIST += $(cuda_kernel_sources) $(cuda_kernel_headers) %reldir%/plugin.map %reldir%/program/bodies.awk %reldir%/program/bodies.cu

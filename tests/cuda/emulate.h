@@ -90,6 +90,17 @@ static inline uint32_t __ballot_sync(unsigned, bool mine)
     emulated_next_exchange();
     return all;
 }
+/* Whether any thread of the block has it. */
+static inline int __syncthreads_or(int mine)
+{
+    static int any;
+    emulated_block_barrier();
+    any = 0;
+    emulated_block_barrier();
+    any |= mine != 0;
+    emulated_block_barrier();
+    return any;
+}
 static inline uint32_t __reduce_max_sync(unsigned, uint32_t x)
 {
     for (int apart = 16; apart > 0; apart /= 2) {
@@ -143,6 +154,12 @@ template <class T> static inline T atomicMin(T *at, T x)
 {
     const T before = *at;
     *at = x < before ? x : before;
+    return before;
+}
+template <class T> static inline T atomicMax(T *at, T x)
+{
+    const T before = *at;
+    *at = x > before ? x : before;
     return before;
 }
 template <class T> static inline T atomicOr(T *at, T x)

@@ -8,8 +8,7 @@
 #include <vector>
 #include "tests/cuda/emulate.h"
 #include "tests/tap.h"
-#define __restrict__
-#include "sort/leading.cuh"
+#include "sort/leading_runs.cuh"
 
 typedef unsigned long long word;
 static word mix(word x)
@@ -74,9 +73,9 @@ template <class K> static void scan(const void *j)
 {
     leading_scan(((const job<K> *)j)->buffers.state, ((const job<K> *)j)->buffers.n);
 }
-template <class K> static void ranks(const void *j)
+template <class K> static void runs(const void *j)
 {
-    leading_ranks<K>(((const job<K> *)j)->buffers);
+    leading_runs<K>(((const job<K> *)j)->buffers);
 }
 template <class K> static void long_runs(const void *j)
 {
@@ -86,14 +85,13 @@ template <class K> static void long_runs(const void *j)
 /* A stable pass as leading_pass does it, from the places that leading_scan found. */
 template <class K> static void pass(const leading_buffers<K> &b, int number)
 {
-    const leading_choice &c = b.state->choice;
     uint32_t *place = b.state->bins[0][number];
-    if (number >= c.passes)
+    if (number >= b.state->passes)
         return;
-    const leading_move<K> move = leading_move_of(b, c, number);
+    const leading_move<K> move = leading_move_of(b, number);
     for (uint32_t i = 0; i < b.n; i++) {
         const K key = move.from[i];
-        move.to[place[leading_number(key) >> (c.begin + LEADING_BITS * number) & (LEADING_DIGITS - 1)]++] = key;
+        move.to[place[leading_number(key) >> (b.state->bit[number]) & (LEADING_DIGITS - 1)]++] = key;
     }
 }
 
@@ -108,21 +106,20 @@ template <class K> static leading_state sort(const std::vector<K> &keys, bool tw
     static leading_state state;
     const uint32_t n = (uint32_t)keys.size();
     std::vector<K> in = keys, other(n), sorted(n);
-    std::vector<uint32_t> list(n / LEADING_LONGEST + 1);
+    std::vector<uint32_t> list(n / LEADING_BEYOND + 1);
     memset(&state, 0, sizeof state);
     job<K> j = {{in.data(), sorted.data(), two ? in.data() : other.data(), n, {}, list.data(), &state}, 0};
     int failed = run(&j, sample<K>, LEADING_MOST - LEADING_FEWEST + 1, LEADING_SAMPLE_THREADS);
     failed |= run(&j, count<K>, 3, LEADING_COUNT_THREADS);
     j.again = 1;
     failed |= run(&j, count<K>, 3, LEADING_COUNT_THREADS);
-    failed |= run(&j, scan<K>, LEADING_MOST, LEADING_DIGITS);
+    failed |= run(&j, scan<K>, 1, LEADING_DIGITS);
     for (int p = 0; p < LEADING_MOST; p++)
         pass(j.buffers, p);
-    const uint32_t tile = LEADING_RANK_THREADS * LEADING_RANK_EACH;
-    failed |= run(&j, ranks<K>, (n + tile - 1) / tile, LEADING_RANK_THREADS);
+    failed |= run(&j, runs<K>, 3, LEADING_RUN_THREADS);
     failed |= run(&j, long_runs<K>, 2, LEADING_LONG_THREADS);
     ok(!failed && (two || in == keys), "kernels run to their ends%s", two ? "" : ", and keys stay as they were");
-    *out = !two || leading_moves(state.choice) % 2 == 1 ? sorted : in;
+    *out = !two || state.moves % 2 == 1 ? sorted : in;
     return state;
 }
 
@@ -138,10 +135,10 @@ template <class K> static void sorts(bool two)
             want = keys;
             std::sort(want.begin(), want.end());
             const leading_state state = sort(keys, two, &got);
-            ok(got == want, "%u keys, %s: %d passes from bit %d to %d, %u long runs", n, s.name, state.choice.passes,
-               state.choice.begin, state.choice.end, state.long_runs);
+            ok(got == want, "%u keys, %s: %d passes from bit %d on, %u long runs", n, s.name, state.passes,
+               state.begin, state.long_runs);
             listed += state.long_runs > 0;
-            counted += state.choice.begin > 0;
+            counted += state.begin > 0;
             extended += leading_length(state.differ) > leading_length(state.sampled);
         }
     ok(listed > 1 && extended > 1 && counted > 5, "long runs: %d, wider than the sample: %d, fewer digits: %d", listed,
@@ -169,10 +166,10 @@ static void digits()
     for (int d = LEADING_FEWEST; d <= LEADING_MOST; d++)
         s.alike[d] = (uint32_t)(pairs / pow(2, 8 * d));
     leading_choice c = leading_choose(&s, n);
-    ok(c.passes == 3 && c.begin == 40 && c.end == 64, "2^26 random keys take three passes");
+    ok(c.digits == 3 && c.begin == 40 && c.end == 64, "2^26 random keys take three passes");
     s.alike[3] = (uint32_t)(LEADING_RUN * pairs / n) + 1;
     c = leading_choose(&s, n);
-    ok(c.passes == 4 && c.begin == 32, "one more where keys meet more than %d others", LEADING_RUN);
+    ok(c.digits == 4 && c.begin == 32, "one more where keys meet more than %d others", LEADING_RUN);
 }
 
 TAP_MAIN({"digits", digits}, {"kept", kept}, {"two arrays", two_arrays})

@@ -122,12 +122,22 @@ template <class C> static inline C cm_clamp(C x, C low, C high)
 {
     return x < low ? low : x > high ? high : x;
 }
+/* As CUDA's, exact at quarters of the circle. */
+CM_FN void sincospi(double x, double *sine, double *cosine)
+{
+    const int quarter = (int)nearbyint(2 * x) & 3;
+    const long double t = 3.14159265358979323846264338327950288L * ((long double)x - nearbyint(2 * x) / 2);
+    const double s = (double)sinl(t), c = (double)cosl(t);
+    *sine = quarter == 0 ? s : quarter == 1 ? c : quarter == 2 ? -s : -c;
+    *cosine = quarter == 0 ? c : quarter == 1 ? -s : quarter == 2 ? -c : s;
+}
 #include "math/f32.cuh"
 #include "random/normal.cuh"
 
 static random_interval places[RANDOM_PLACES];
-static const random_tables tables = {random_table[0], places};
-static double radius_apart, turn_apart;
+static random_direction directions[RANDOM_DIRECTIONS];
+static const random_tables tables = {random_table[0], places, directions};
+static double radius_apart, turn_apart, point_apart;
 
 /* What the sequence has for a radius: its deviate where the cosine is 1, in double. */
 static double radius_of(uint32_t w)
@@ -167,6 +177,26 @@ static void turn()
     ok(turn_apart + radius_apart + 0x1p-51 < 0x1p-41, "together less than what counts as doubtful");
 }
 
+/* Beside the sequence's cosine and sine of what is within an eighth turn of a quarter. */
+static void point()
+{
+    for (int i = 0; i < RANDOM_DIRECTIONS; i++)
+        directions[i] = random_direction_at(i);
+    for (uint32_t i = 0; i < 0x1000000u; i++) {
+        const double u2 = (double)i * 0x1p-24;
+        const int quarter = (int)(u2 * 4 + 0.5);
+        const double t = 6.283185307179586476925 * (u2 - quarter * 0.25);
+        double c = cuda_random_cos(t), s = cuda_random_sin(t), x, y;
+        cuda_random_turn(quarter, &c, &s);
+        random_point_near(tables, 1, i << 8 | (i & 0xff), &x, &y);
+        const double across = c == 0 ? fabs(x) * 1e300 : fabs(x / c - 1);
+        const double up = s == 0 ? fabs(y) * 1e300 : fabs(y / s - 1);
+        point_apart = isnan(across) || isnan(up) ? HUGE_VAL : fmax(point_apart, fmax(across, up));
+    }
+    ok(point_apart < 2.5e-13, "points of all words: at most %.3g of the sequence", point_apart);
+    ok(point_apart + radius_apart + 0x1p-51 < 0x1p-41, "together less than what counts as doubtful");
+}
+
 static void pairs()
 {
     const int n = 1 << 22;
@@ -179,6 +209,8 @@ static void pairs()
             doubtful++;
         else
             wrong += memcmp(near, exact, sizeof near) != 0;
+        if (random_normal_directed(tables, a, b, near))
+            wrong += near[0] != exact[0] || near[1] != exact[1];
     }
     ok(wrong == 0, "%d pairs: %d that seem sure are not the sequence's", n, wrong);
     ok(doubtful > 0 && doubtful < n / 15000, "%d of them are in doubt", doubtful);
@@ -245,4 +277,4 @@ static void gelus()
        "of infinities and NaN");
 }
 
-TAP_MAIN({"radius", radius}, {"turn", turn}, {"pairs", pairs}, {"powers", powers}, {"gelus", gelus})
+TAP_MAIN({"radius", radius}, {"turn", turn}, {"point", point}, {"pairs", pairs}, {"powers", powers}, {"gelus", gelus})

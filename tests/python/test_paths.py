@@ -342,6 +342,40 @@ def test_wide_rows_sorted(device):
 
 
 @cases(*DEVICES)
+def test_many_wide_keys_sorted(device):
+    """So many keys that a device may sort by their leading digits alone: of all widths, with long runs of the same leading digits, with
+    one key that is wider than a sample can see, of few values, and floats."""
+    n = (1 << 20) + 4321
+    wide = rng.integers(0, 1 << 62, n)
+    run = np.where(np.arange(n) % 200, wide, (5 << 54) + (wide >> 22))
+    outlier = wide >> 32
+    outlier[n // 3] = 1 << 60
+    for x in (wide, wide - (1 << 61), wide >> 41, wide >> 20, run, outlier, np.arange(n), np.arange(n)[::-1].copy(), wide % 999 << 40,
+              np.full(n, -7), (wide * 4).astype("uint64"), rng.standard_normal(n), np.exp(rng.random(n) * 40)):
+        y = from_numpy(x, device)
+        same(nd.sort(y), np.sort(x))
+        same(y, x)
+    same(nd.sort(from_numpy(wide, device), descending=True)[::-1], np.sort(wide))
+    x = rng.choice([np.nan, -np.nan, 0.0, -0.0, 1.0, -1.0], n)
+    got, want = host(nd.sort(from_numpy(x, device))), x[np.argsort(x, kind="stable")]
+    same(got, want)
+    np.testing.assert_array_equal(np.signbit(got[~np.isnan(want)]), np.signbit(want[~np.isnan(want)]))
+
+
+@cases(*DEVICES)
+def test_many_normal_deviates(device):
+    """Each depends on its place alone, and has the CPU's bits, however many a device makes at once."""
+    for dtype in (nd.float32, nd.float16):
+        for n in ((1 << 22) + 4, (1 << 22) + 3):
+            for mean in (0.0, -0.0, 3.0):
+                def some(count, where):
+                    return host(nd.random.Generator(7).normal(mean, 1.0, count, dtype=dtype, device=where)).tobytes()
+                many = some(n, device)
+                assert many[:2000] == some(1000, device)[:2000]
+                assert many == some(n, "cpu")
+
+
+@cases(*DEVICES)
 def test_topk_of_long_rows(device):
     for shape, k in (((5, 1024), 10), ((3, 2048), 100), ((2, 777), 1), ((100003,), 100), ((2, 5000), 33), ((2, 16384), 1024)):
         ramp = np.broadcast_to(np.arange(shape[-1], dtype="float32"), shape).copy()

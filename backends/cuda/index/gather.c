@@ -6,7 +6,9 @@
 #include "walk/plan.h"
 
 /* Functions 0 to 4: by log2 of the element. */
-enum { GATHER_ROWS = 5, GATHER_WARPS, GATHER_LONG_ROW = 512, GATHER_SHORT_ROW = 16 };
+enum { GATHER_ROWS = 5, GATHER_WARPS, GATHER_FAR, GATHER_LONG_ROW = 512, GATHER_SHORT_ROW = 16 };
+/* Elements of a table that no cache holds, and of indices that are worth an order. */
+enum { FAR_TABLE = 1 << 24, FAR_INDICES = 1 << 22 };
 
 /* A call with the innermost dimension perhaps seen as wider elements. */
 typedef struct {
@@ -61,6 +63,27 @@ static void set_walk(gather_params *p, const ndp_call *call, const element_view 
     p->axis_stride = table->stride[axis] / e->scale;
 }
 
+/* Dense elements of 4 bytes from a dense table, by dense indices. */
+static int is_far(const cuda_kernel *k, const gather_params *p, const element_view *e)
+{
+    return e->nbytes == 4 && p->walk.ndim == 1 && p->walk.size >= FAR_INDICES &&
+           p->extent >= FAR_TABLE && p->extent < UINT32_MAX && p->axis_stride == 1 &&
+           p->value_stride[0] == 1 && p->table_stride[0] == 0 && p->at_stride[0] == 1 &&
+           k->dev->shared_most >= GATHER_FAR_BYTES;
+}
+
+static int32_t run_far(const cuda_kernel *k, ndp_stream *s, gather_params *p)
+{
+    const uint64_t tiles = (p->walk.size + GATHER_FAR_TILE - 1) / GATHER_FAR_TILE;
+    const uint64_t most = (uint64_t)k->dev->sm_count;
+    const char *lab = getenv("NDOCK_LAB_FAR"); /* LAB */
+    const int bins = lab ? atoi(lab) : GATHER_FAR_BINS;
+    while ((p->extent - 1) >> p->far_shift >= bins)
+        p->far_shift++;
+    return cuda_launch(k, k->function[GATHER_FAR], s, (uint32_t)(tiles < most ? tiles : most),
+                       GATHER_FAR_THREADS, GATHER_FAR_BYTES, p);
+}
+
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -93,6 +116,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
                                GATHER_ROW_THREADS, 0, &p);
     }
     set_walk(&p, call, &e, 0);
+    if (is_far(k, &p, &e))
+        return run_far(k, s, &p);
     uint64_t blocks = (p.walk.size / 4 + CUDA_THREADS) / CUDA_THREADS;
     return cuda_launch(k, k->function[__builtin_ctzll((uint64_t)e.nbytes)], s,
                        (uint32_t)(blocks < 1 << 20 ? blocks : 1 << 20), CUDA_THREADS, 0, &p);
@@ -100,13 +125,18 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {"gather_1",  "gather_2",    "gather_4",    "gather_8",
-                                        "gather_16", "gather_rows", "gather_warps"};
+    static const char *const names[] = {"gather_1",  "gather_2",    "gather_4",     "gather_8",
+                                        "gather_16", "gather_rows", "gather_warps", "gather_far"};
     int32_t status = NDP_OK;
     (void)like;
     k->base.run = run;
-    for (int i = 0; i <= GATHER_WARPS && status == NDP_OK; i++)
+    for (int i = 0; i <= GATHER_FAR && status == NDP_OK; i++)
         status = cuda_function(k->dev, CUDA_MODULE_gather_ANY, names[i], &k->function[i]);
+    if (status == NDP_OK && k->dev->shared_most >= GATHER_FAR_BYTES)
+        status = cuda_fail(cu.cuFuncSetAttribute(k->function[GATHER_FAR],
+                                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                 GATHER_FAR_BYTES),
+                           "shared memory for %s", names[GATHER_FAR]);
     return status;
 }
 

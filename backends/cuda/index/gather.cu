@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * take and gather: elements are moved by their size, whatever their dtype. A bad index reads 0. */
 #include "index/gather.h"
+#include "index/gather_far.cuh"
 #include "index/status.cuh"
 
 /* Where the i-th value comes from; NULL: its index is bad. */

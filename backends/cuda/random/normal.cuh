@@ -17,6 +17,7 @@
  */
 struct random_constants {
     double log[4], sine[5], cosine[5], turn, three_eighths, less_turn;
+    double near_sine[2], near_cosine, less_near; /* of at most 2^-12 turns */
 };
 /* sine and cosine are of units of 2^-32 turns. */
 static __constant__ random_constants random_table[1] = {
@@ -27,13 +28,31 @@ static __constant__ random_constants random_table[1] = {
       5.2024668837630845e-76, -1.2228173184152757e-95},
      6.283185307179586476925 * 0x1p-32,
      0.375,
-     0x1p52 + 0x1p29}};
+     0x1p52 + 0x1p29,
+     {1.4629180792671511e-09, -5.218055810508655e-28},
+     -1.0700645484081126e-18,
+     0x1p52 + 0x1p20}};
 
 /* What the loops of normal deviates read besides their parameters. */
 struct random_tables {
     const random_constants &constant;
-    const random_interval *places; /* RANDOM_PLACES of them, in shared memory */
+    const random_interval *places;             /* RANDOM_PLACES of them, in shared memory */
+    const struct random_direction *directions; /* RANDOM_DIRECTIONS, where many deviates are made */
 };
+
+/* Points of the circle, from which a turn is at most 2^-12 away: two terms of the sine and one of the cosine are enough,
+ * and neither quarters nor signs are to be told apart. */
+enum { RANDOM_DIRECTION_BITS = 11, RANDOM_DIRECTIONS = 1 << RANDOM_DIRECTION_BITS };
+struct __align__(16) random_direction
+{
+    double cosine, sine;
+};
+RANDOM_FN random_direction random_direction_at(int i)
+{
+    random_direction d;
+    sincospi(i * (2.0 / RANDOM_DIRECTIONS), &d.sine, &d.cosine);
+    return d;
+}
 
 /* An integer as a double, less what and 2^52: more conversions than a radius needs would wait for each other. */
 RANDOM_FN double random_whole(uint32_t i, double less)
@@ -72,6 +91,22 @@ RANDOM_FN void random_turn_near(const random_constants &k, double u, double *cos
     *cosine = fma(t, c, 1.0);
 }
 
+/* Radius times cosine and sine of the turn, but for signs of zeros. */
+RANDOM_FN void random_point_near(const random_tables &from, double radius, uint32_t w2, double *x,
+                                 double *y)
+{
+    const random_constants &k = from.constant;
+    const uint32_t turn = w2 + (1u << (31 - RANDOM_DIRECTION_BITS)),
+                   rest = turn & ((1u << (32 - RANDOM_DIRECTION_BITS)) - 0x100u);
+    const random_direction d = from.directions[turn >> (32 - RANDOM_DIRECTION_BITS)];
+    const double u = random_whole(rest, k.less_near), t = u * u;
+    const double cosine = fma(t, k.near_cosine, 1.0);
+    const double sine = u * fma(t, k.near_sine[1], k.near_sine[0]);
+    const double c = radius * d.cosine, s = radius * d.sine;
+    *x = fma(-s, sine, c * cosine);
+    *y = fma(c, sine, s * cosine);
+}
+
 /* Within 2^12 units in the 53rd bit of a tie between two floats. */
 RANDOM_FN bool random_doubtful(double x)
 {
@@ -94,6 +129,17 @@ RANDOM_FN bool random_normal_near(const random_tables &from, uint32_t w1, uint32
     z[0] = __uint_as_float((swap ? s32 : c32) ^ (next & 0x80000000u));
     z[1] = __uint_as_float((swap ? c32 : s32) ^ (turn & 0x80000000u));
     return !((int)random_doubtful(c) | (int)random_doubtful(s));
+}
+
+/* The same by directions, but for signs of all zeros. */
+RANDOM_FN bool random_normal_directed(const random_tables &from, uint32_t w1, uint32_t w2,
+                                      float z[2])
+{
+    double x, y;
+    random_point_near(from, random_radius_near(from, w1), w2, &x, &y);
+    z[0] = (float)x;
+    z[1] = (float)y;
+    return !((int)random_doubtful(x) | (int)random_doubtful(y));
 }
 
 #endif

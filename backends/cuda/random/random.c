@@ -95,18 +95,34 @@ static void set_parameters(random_params *p, const ndp_random *r, int32_t op, in
 
 /* ---- launches ---- */
 
+enum { ALL, MANY };                    /* functions; MANY: NULL where there are none */
+#define MANY_LEAST (UINT64_C(1) << 22) /* deviates that are worth tables */
+
 static int32_t per_block(int32_t dtype)
 {
     return ndp_dtype_size(dtype) == 8 ? 2 : 4;
 }
 
+/* Blocks of uniform numbers are many, for memory takes them faster in nearly the order of addresses. */
 static int32_t launch(const cuda_kernel *k, ndp_stream *s, random_params *p)
 {
     uint64_t items = p->n / (uint64_t)per_block(k->dtype[0]) + 2;
     uint64_t blocks = (items + RANDOM_THREADS - 1) / RANDOM_THREADS;
-    uint64_t most = (uint64_t)k->dev->sm_count * (k->op == NDP_OP_random_normal ? 20 : 64);
-    return cuda_launch(k, k->function[0], s, (uint32_t)(blocks < most ? blocks : most),
+    uint64_t most = (uint64_t)k->dev->sm_count * (k->op == NDP_OP_random_normal ? 20 : 256);
+    return cuda_launch(k, k->function[ALL], s, (uint32_t)(blocks < most ? blocks : most),
                        RANDOM_THREADS, 0, p);
+}
+
+/* Normal deviates of deviation 1, a multiple of a Philox block's. */
+static int32_t launch_many(const cuda_kernel *k, ndp_stream *s, random_params *p)
+{
+    return cuda_launch(k, k->function[MANY], s, (uint32_t)k->dev->sm_count * 4, RANDOM_MANY_THREADS,
+                       RANDOM_MANY_BYTES, p);
+}
+static int is_many(const cuda_kernel *k, const random_params *p)
+{
+    return k->function[MANY] && p->plain && p->n >= MANY_LEAST &&
+           p->n % (uint64_t)per_block(k->dtype[0]) == 0;
 }
 
 /* As many elements at once as the low 32 bits of the counter can count, and 2^31 blocks at most. */
@@ -120,7 +136,7 @@ static int32_t run_dense(const cuda_kernel *k, ndp_stream *s, random_params *p)
         blocks = blocks < most ? blocks : most;
         p->n = left < blocks * each ? left : blocks * each;
         set_known(p);
-        status = launch(k, s, p);
+        status = is_many(k, p) ? launch_many(k, s, p) : launch(k, s, p);
         left -= p->n;
         p->dst += p->n * (uint64_t)ndp_dtype_size(k->dtype[0]);
         p->counter[0] += blocks;
@@ -173,6 +189,22 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 
 /* ---- the class ---- */
 
+/* Kernels with tables, where a block may have as much shared memory. */
+static int32_t find_many(cuda_kernel *k, const char *dtype)
+{
+    char name[32];
+    snprintf(name, sizeof name, "normal_many_%s", dtype);
+    if (k->dev->shared_most < RANDOM_MANY_BYTES)
+        return NDP_OK;
+    int32_t status = cuda_function(k->dev, CUDA_MODULE_random_ANY, name, &k->function[MANY]);
+    return status != NDP_OK
+               ? status
+               : cuda_fail(cu.cuFuncSetAttribute(k->function[MANY],
+                                                 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                 RANDOM_MANY_BYTES),
+                           "shared memory for %s", name);
+}
+
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     static const char *const dtypes[NDP_DTYPE_END] = {
@@ -187,7 +219,10 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
     else
         snprintf(name, sizeof name, "%s_%s",
                  like->op == NDP_OP_random_normal ? "normal" : "uniform", dtypes[dtype]);
-    return cuda_function(k->dev, CUDA_MODULE_random_ANY, name, &k->function[0]);
+    int32_t status = cuda_function(k->dev, CUDA_MODULE_random_ANY, name, &k->function[ALL]);
+    return status == NDP_OK && like->op == NDP_OP_random_normal && dtype != NDP_F64
+               ? find_many(k, dtypes[dtype])
+               : status;
 }
 
 static int32_t find(ndp_dev *dev, const ndp_call *like, const ndp_kernel **out, char *why, size_t n)

@@ -78,26 +78,28 @@ template <class T, class BLOCK>
 static __device__ __noinline__ BLOCK exact_block(const random_params &p, uint64_t b)
 {
     BLOCK r;
-    block_of<RANDOM_EXACT, float, T>(p, {random_table[0], nullptr}, random_philox(p, b), &r);
+    block_of<RANDOM_EXACT, float, T>(p, {random_table[0], nullptr, nullptr}, random_philox(p, b),
+                                     &r);
     return r;
 }
 template <int KIND, class T, class BLOCK>
 static __device__ __forceinline__ void make_sure(const random_params &p, uint64_t b, bool sure,
                                                  BLOCK *r)
 {
-    if constexpr ((KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD) && sizeof(T) < 8)
+    if constexpr ((KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD || KIND == RANDOM_MANY) &&
+                  sizeof(T) < 8)
         if (!sure)
             *r = exact_block<T, BLOCK>(p, b);
 }
 
 /* All whole blocks. */
-template <int KIND, class V, class T>
+template <int KIND, class V, class T, int THREADS = RANDOM_THREADS>
 static __device__ __forceinline__ void dense(const random_params &p, const random_tables &c)
 {
     const int L = 16 / sizeof(V);
     typedef cuda_vector<T, L> vector;
-    uint32_t whole = (uint32_t)(p.n / L), step = gridDim.x * RANDOM_THREADS;
-    uint32_t b = blockIdx.x * RANDOM_THREADS + threadIdx.x;
+    uint32_t whole = (uint32_t)(p.n / L), step = gridDim.x * THREADS;
+    uint32_t b = blockIdx.x * THREADS + threadIdx.x;
     for (; b < whole; b += RANDOM_EACH * step) {
         vector r[RANDOM_EACH];
         bool sure[RANDOM_EACH];
@@ -164,7 +166,7 @@ template <int KIND, class T> static __device__ __forceinline__ const random_inte
     extern "C" __global__ void __launch_bounds__(RANDOM_THREADS, RANDOM_BLOCKS) \
         name(const __grid_constant__ random_params p)                           \
     {                                                                           \
-        const random_tables c = {random_table[0], places<KIND, T>()};           \
+        const random_tables c = {random_table[0], places<KIND, T>(), nullptr};  \
         if (p.dense && KIND == RANDOM_UNIFORM && p.plain)                       \
             dense<RANDOM_PLAIN, V, T>(p, c);                                    \
         else if (p.dense && KIND == RANDOM_NORMAL && p.plain)                   \
@@ -185,3 +187,29 @@ RANDOM_KERNEL(integers_1, RANDOM_INTEGERS, uint32_t, uint8_t)
 RANDOM_KERNEL(integers_2, RANDOM_INTEGERS, uint32_t, uint16_t)
 RANDOM_KERNEL(integers_4, RANDOM_INTEGERS, uint32_t, uint32_t)
 RANDOM_KERNEL(integers_8, RANDOM_INTEGERS, uint64_t, uint64_t)
+
+/* Whole blocks of Philox alone, dense, of deviation 1 and a mean that is not -0. */
+template <class T> static __device__ __forceinline__ void many(const random_params &p)
+{
+    extern __shared__ __align__(16) unsigned char memory[];
+    random_interval *place = (random_interval *)memory;
+    random_direction *direction = (random_direction *)(place + RANDOM_PLACES);
+    static_assert(RANDOM_MANY_BYTES ==
+                      sizeof *place * RANDOM_PLACES + sizeof *direction * RANDOM_DIRECTIONS,
+                  "the host asks for as much");
+    for (int i = threadIdx.x; i < RANDOM_PLACES; i += RANDOM_MANY_THREADS)
+        place[i] = random_place(i);
+    for (int i = threadIdx.x; i < RANDOM_DIRECTIONS; i += RANDOM_MANY_THREADS)
+        direction[i] = random_direction_at(i);
+    __syncthreads();
+    dense<RANDOM_MANY, float, T, RANDOM_MANY_THREADS>(p, {random_table[0], place, direction});
+}
+#define RANDOM_MANY_KERNEL(name, T)                                      \
+    extern "C" __global__ void __launch_bounds__(RANDOM_MANY_THREADS, 1) \
+        name(const __grid_constant__ random_params p)                    \
+    {                                                                    \
+        many<T>(p);                                                      \
+    }
+RANDOM_MANY_KERNEL(normal_many_f16, __half)
+RANDOM_MANY_KERNEL(normal_many_bf16, __nv_bfloat16)
+RANDOM_MANY_KERNEL(normal_many_f32, float)

@@ -4,7 +4,14 @@
 #define NDOCK_CUDA_RANDOM_H
 #include "walk/walk.h"
 
-enum { RANDOM_THREADS = 256, RANDOM_ROUNDS = 10, RANDOM_EACH = 1 };
+enum {
+    RANDOM_THREADS = 256,
+    RANDOM_MANY_THREADS = 1024, /* where tables fill much of shared memory */
+    RANDOM_ROUNDS = 10,
+    RANDOM_EACH = 1
+};
+/* Bytes of the tables: intervals of logarithms and directions. */
+#define RANDOM_MANY_BYTES (16 * (24 * 64 + 1) + 16 * 2048)
 #define RANDOM_M0 0xD2511F53u
 #define RANDOM_M1 0xCD9E8D57u
 

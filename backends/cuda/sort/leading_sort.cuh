@@ -2,7 +2,7 @@
  * Radix sorts by leading digits: their passes, by CUB's agent, and their launches. */
 #ifndef NDOCK_CUDA_SORT_LEADING_SORT_CUH
 #define NDOCK_CUDA_SORT_LEADING_SORT_CUH
-#include "sort/leading.cuh"
+#include "sort/leading_runs.cuh"
 #include <cub/agent/agent_radix_sort_onesweep.cuh>
 
 /* Fewer keys are sorted as fast by all digits; of more, an int of a tile's count would overflow. */
@@ -10,7 +10,12 @@
 #define LEADING_MOST_KEYS (UINT64_C(1) << 29)
 
 struct leading_policy {
-    enum { BLOCK_THREADS = 384, ITEMS_PER_THREAD = 15, RANK_NUM_PARTS = 1, RADIX_BITS = LEADING_BITS };
+    enum {
+        BLOCK_THREADS = 384,
+        ITEMS_PER_THREAD = 15,
+        RANK_NUM_PARTS = 1,
+        RADIX_BITS = LEADING_BITS
+    };
     static constexpr cub::RadixRankAlgorithm RANK_ALGORITHM =
         cub::RADIX_RANK_MATCH_EARLY_COUNTS_ANY;
     static constexpr cub::BlockScanAlgorithm SCAN_ALGORITHM = cub::BLOCK_SCAN_WARP_SCANS;
@@ -18,25 +23,62 @@ struct leading_policy {
 };
 enum { LEADING_TILE = leading_policy::BLOCK_THREADS * leading_policy::ITEMS_PER_THREAD };
 
-template <class K>
-__global__ void __launch_bounds__(leading_policy::BLOCK_THREADS)
+/* What CUB's agent does with a tile, but that it has no way out of the block where all keys have one digit. */
+template <class AGENT> struct leading_counts {
+    static constexpr bool EMPTY = false;
+    AGENT &agent;
+    int (&bins)[AGENT::BINS_PER_THREAD];
+    __device__ __forceinline__ void operator()(int (&counts)[AGENT::BINS_PER_THREAD])
+    {
+#pragma unroll
+        for (int u = 0; u < AGENT::BINS_PER_THREAD; u++)
+            bins[u] = counts[u];
+        agent.LookbackPartial(bins);
+    }
+};
+template <class AGENT> LEADING_FN void leading_tile(AGENT &agent)
+{
+    typename AGENT::bit_ordered_type keys[AGENT::ITEMS_PER_THREAD];
+    int ranks[AGENT::ITEMS_PER_THREAD], before[AGENT::BINS_PER_THREAD],
+        bins[AGENT::BINS_PER_THREAD];
+    agent.LoadKeys(agent.block_idx * AGENT::TILE_ITEMS, keys);
+    typename AGENT::BlockRadixRankT(agent.s.rank_temp_storage)
+        .RankKeys(keys, ranks, agent.digit_extractor(), before, leading_counts<AGENT>{agent, bins});
+    __syncthreads();
+    agent.ScatterKeysShared(keys, ranks);
+    agent.LoadBinsToOffsetsGlobal(before);
+    agent.LookbackGlobal(bins);
+    agent.UpdateBinsGlobal(bins, before);
+    __syncthreads();
+    agent.ScatterKeysGlobal();
+    __syncthreads();
+}
+
+/* Blocks take tiles until there are no more, so that a pass which is not needed costs few of them. */
+template <class POLICY, class K>
+__global__ void __launch_bounds__(POLICY::BLOCK_THREADS, 2)
     leading_pass(leading_buffers<K> b, int pass)
 {
-    typedef cub::detail::radix_sort::AgentRadixSortOnesweep<leading_policy, false, K, cub::NullType,
+    typedef cub::detail::radix_sort::AgentRadixSortOnesweep<POLICY, false, K, cub::NullType,
                                                             uint32_t, int>
         agent_type;
     __shared__ typename agent_type::TempStorage storage;
-    const leading_choice c = b.state->choice;
-    if (pass >= c.passes)
+    if (pass >= b.state->passes)
         return;
-    const leading_move<K> move = leading_move_of(b, c, pass);
-    agent_type agent(storage, b.lookback[pass % 2], &b.state->taken[pass], nullptr,
-                     b.state->bins[0][pass], move.to, move.from, nullptr, nullptr, (int)b.n,
-                     c.begin + LEADING_BITS * pass, LEADING_BITS);
-    int *next = b.lookback[(pass + 1) % 2] + agent.block_idx * LEADING_DIGITS;
-    for (int i = threadIdx.x; i < LEADING_DIGITS; i += leading_policy::BLOCK_THREADS)
-        next[i] = 0;
-    agent.Process();
+    const leading_move<K> move = leading_move_of(b, pass);
+    const int bit = b.state->bit[pass],
+              tiles = (int)((b.n + agent_type::TILE_ITEMS - 1) / agent_type::TILE_ITEMS);
+    for (;;) {
+        agent_type agent(storage, b.lookback[pass % 2], &b.state->taken[pass], nullptr,
+                         b.state->bins[0][pass], move.to, move.from, nullptr, nullptr, (int)b.n,
+                         bit, LEADING_BITS);
+        if (agent.block_idx >= tiles)
+            return;
+        int *next = b.lookback[(pass + 1) % 2] + agent.block_idx * LEADING_DIGITS;
+        for (int i = threadIdx.x; i < LEADING_DIGITS; i += POLICY::BLOCK_THREADS)
+            next[i] = 0;
+        leading_tile(agent);
+    }
 }
 
 /* ---- the host's part ---- */
@@ -57,15 +99,16 @@ static size_t leading_lookback_nbytes(uint64_t n)
 /* How much memory a sort wants; three: a third array of keys as well. */
 static size_t leading_temp_nbytes(uint64_t n, size_t key_nbytes, int three)
 {
-    return leading_aligned(sizeof(leading_state)) + leading_aligned(2 * leading_lookback_nbytes(n)) +
-           (three ? n * key_nbytes : 0);
+    return leading_aligned(sizeof(leading_state)) +
+           leading_aligned(2 * leading_lookback_nbytes(n)) + (three ? n * key_nbytes : 0);
 }
 
 template <class K>
 static leading_buffers<K> leading_buffers_of(void *temp, const K *in, K *out, K *other, uint64_t n)
 {
     char *at = (char *)temp;
-    leading_buffers<K> b = {in, out, other, (uint32_t)n, {nullptr, nullptr}, nullptr, (leading_state *)at};
+    leading_buffers<K> b = {
+        in, out, other, (uint32_t)n, {nullptr, nullptr}, nullptr, (leading_state *)at};
     at += leading_aligned(sizeof(leading_state));
     b.lookback[0] = (int *)at;
     b.lookback[1] = (int *)(at + leading_lookback_nbytes(n));
@@ -75,7 +118,8 @@ static leading_buffers<K> leading_buffers_of(void *temp, const K *in, K *out, K 
     return b;
 }
 
-template <class K> static void leading_launch(const leading_buffers<K> &b, unsigned sms, cudaStream_t s)
+template <class K>
+static void leading_launch(const leading_buffers<K> &b, unsigned sms, cudaStream_t s)
 {
     const unsigned count_tiles =
         (unsigned)leading_tiles(b.n, LEADING_COUNT_THREADS * LEADING_COUNT_EACH);
@@ -83,12 +127,10 @@ template <class K> static void leading_launch(const leading_buffers<K> &b, unsig
     leading_sample<K><<<LEADING_MOST - LEADING_FEWEST + 1, LEADING_SAMPLE_THREADS, 0, s>>>(b);
     for (int again = 0; again < 2; again++)
         leading_count<K><<<counters, LEADING_COUNT_THREADS, 0, s>>>(b, again);
-    leading_scan<<<LEADING_MOST, LEADING_DIGITS, 0, s>>>(b.state, b.n);
+    leading_scan<<<1, LEADING_DIGITS, 0, s>>>(b.state, b.n);
     for (int pass = 0; pass < LEADING_MOST; pass++)
-        leading_pass<K><<<(unsigned)leading_tiles(b.n, LEADING_TILE), leading_policy::BLOCK_THREADS, 0, s>>>(
-            b, pass);
-    leading_ranks<K><<<(unsigned)leading_tiles(b.n, LEADING_RANK_THREADS * LEADING_RANK_EACH),
-                       LEADING_RANK_THREADS, 0, s>>>(b);
+        leading_pass<leading_policy, K><<<4 * sms, leading_policy::BLOCK_THREADS, 0, s>>>(b, pass);
+    leading_runs<K><<<8 * sms, LEADING_RUN_THREADS, 0, s>>>(b);
     leading_long<K><<<sms, LEADING_LONG_THREADS, 0, s>>>(b);
 }
 
