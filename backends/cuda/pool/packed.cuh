@@ -4,17 +4,24 @@
  * has it takes the maxima first, then along the row.
  * Deliberately no include guard: each file of kernels includes it once, in a namespace of its own where
  * they are compiled for the host. */
-#include "pool/element.cuh"
-#include "pool/taps.cuh"
 
 /* The larger of two pairs each; a NaN wins. */
 WINDOW_FN uint32_t packed_larger(uint32_t a, uint32_t b)
 {
     uint32_t r;
+#if __CUDA_ARCH__ >= 800
     if (std::is_same<T, __half>::value)
         asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
     else
         asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+#else
+    T x[2], y[2];
+    memcpy((void *)x, &a, sizeof x);
+    memcpy((void *)y, &b, sizeof y);
+    for (int k = 0; k < 2; k++)
+        neural_narrow(x + k, cm_larger(neural_widen(x[k]), neural_widen(y[k])));
+    memcpy(&r, x, sizeof r);
+#endif
     return r;
 }
 
@@ -57,7 +64,7 @@ template <int STEP> struct packed_row {
 /* Pair i of the maxima along a row. */
 template <int KERNEL, int STEP> WINDOW_FN uint32_t packed_window(const packed_row<STEP> &x, int i)
 {
-    const auto across = [&](int k) { return __funnelshift_r(x.at[k], x.at[k + 1], 16); };
+    const auto across = [&](int k) { return x.at[k] >> 16 | x.at[k + 1] << 16; };
     if (STEP == 1 && KERNEL == 3)
         return packed_larger(packed_larger(across(i), x.at[i + 1]), across(i + 1));
     if (STEP == 1) {
@@ -66,9 +73,10 @@ template <int KERNEL, int STEP> WINDOW_FN uint32_t packed_window(const packed_ro
         return packed_larger(packed_larger(low, high), x.at[i + 2]);
     }
     const uint32_t a = x.at[1 + 2 * i], b = x.at[2 + 2 * i];
-    const uint32_t even = __byte_perm(a, b, 0x5410), odd = __byte_perm(a, b, 0x7632);
+    const uint32_t even = (a & 0xffffu) | b << 16, odd = a >> 16 | (b & 0xffff0000u);
     const uint32_t both = packed_larger(even, odd);
-    return KERNEL == 2 ? both : packed_larger(both, __byte_perm(x.at[2 * i], a, 0x7632));
+    return KERNEL == 2 ? both
+                       : packed_larger(both, x.at[2 * i] >> 16 | (a & 0xffff0000u));
 }
 
 /* Rows of the walk are (n, c, strips of ROWS rows of windows); there is one layer. */

@@ -292,6 +292,12 @@ static void mirror(cuda_pooling *p)
     memcpy(p->grid_extent, back.image_extent, sizeof p->grid_extent);
 }
 
+/* What reads no window twice, or writes far more than it reads, ends sooner where a thread has one item. */
+static int has_one_item(int how, int positions)
+{
+    return how == BACK_STRIP_220 || (how == BACK_STRIP_321 && !positions);
+}
+
 static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -322,7 +328,8 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
                        .items = rows.items,
                        .extent = rows.extent,
                        .n_extents = rows.n_extents,
-                       .n_moved = 3};
+                       .n_moved = 3,
+                       .waves = has_one_item(how, positions != NULL) ? WINDOW_WAVES : 0};
     return window_run(k, s, &l, &p);
 }
 

@@ -179,9 +179,9 @@ static int how_to_return(const cuda_resampling *p, const ndp_view *image, const 
         return nearest ? BACK_NEAREST_TWICE : BACK_LINEAR_TWICE;
     if (are_beside(grid, image, V))
         return BACK_CHANNELS;
-    if (is_plane(p) && image->stride[4] == 1 && grid->stride[4] == 1)
-        return BACK_PLANES;
-    return nearest ? BACK_BOX : BACK_ANY;
+    if (nearest)
+        return BACK_BOX;
+    return is_plane(p) && image->stride[4] == 1 && grid->stride[4] == 1 ? BACK_PLANES : BACK_ANY;
 }
 
 /* Items of a row, and extents of rows, for each kernel: rows of what is made, or strips of so many of them; of those of the
@@ -208,14 +208,14 @@ static resample_rows channels_of(const ndp_view *v)
                            3};
 }
 
-static resample_rows rows_to_make(int how, const ndp_view *image, const ndp_view *grid)
+static resample_rows rows_to_make(int how, int cubic, const ndp_view *image, const ndp_view *grid)
 {
     const int64_t V = 16 / ndp_dtype_size(image->dtype);
     switch (how) {
     case DOUBLED:
-        return strips_of(image, RESAMPLE_ROWS, V / 2);
+        return strips_of(image, cubic ? RESAMPLE_CUBIC_ROWS : RESAMPLE_ROWS, V / 2);
     case PLANES:
-        return strips_of(grid, RESAMPLE_LINES, RESAMPLE_COLUMNS);
+        return strips_of(grid, cubic ? RESAMPLE_CUBIC_LINES : RESAMPLE_LINES, RESAMPLE_COLUMNS);
     case CHANNELS:
         return channels_of(grid);
     default:
@@ -254,8 +254,11 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return status;
     const int how = p.backward ? how_to_return(&p, image, grid) : how_to_make(&p, image, grid);
     const resample_rows rows =
-        p.backward ? rows_to_return(how, image) : rows_to_make(how, image, grid);
+        p.backward ? rows_to_return(how, image) : rows_to_make(how, p.taps == 4, image, grid);
     const int64_t size = ndp_dtype_size(image->dtype);
+    const int known = p.backward ? how >= BACK_NEAREST_DOUBLED : how == DOUBLED;
+    /* what writes more than it reads, or reads nothing twice, ends sooner where a thread has one item */
+    const int whole = known && (p.backward ? p.taps == 1 : p.taps < 4);
     const window_launch l = {
         .function = k->function[p.backward ? how : 1 + p.taps / 2 * WAYS + how],
         .walk = &p.walk,
@@ -265,8 +268,8 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         .items = rows.items,
         .extent = rows.extent,
         .n_extents = rows.n_extents,
-        .n_moved = 2};
-    const int known = p.backward ? how >= BACK_NEAREST_DOUBLED : how == DOUBLED;
+        .n_moved = 2,
+        .waves = whole ? WINDOW_WAVES : 0};
     if (!known)
         status = write_tables(k, s, &p);
     return status == NDP_OK ? window_run(k, s, &l, &p) : status;

@@ -343,16 +343,16 @@ template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
     {                                                                    \
         __VA_ARGS__(p);                                                  \
     }
-#define RESAMPLE(name, TAPS, LINES, ROWS)                                                      \
-    RESAMPLE_KERNEL(resample_##name, 1, resample_any<TAPS, 1, false>)                          \
-    RESAMPLE_KERNEL(resample_##name##_vectors, 1, resample_any<TAPS, RESAMPLE_COLUMNS, false>) \
-    RESAMPLE_KERNEL(resample_##name##_channels, 1, resample_any<TAPS, VECTOR, true>)           \
-    RESAMPLE_KERNEL(resample_##name##_twice, 1, resample_twice<TAPS>)                          \
-    RESAMPLE_KERNEL(resample_##name##_planes, 2, resample_slide<TAPS, RESAMPLE_COLUMNS, LINES>)       \
-    RESAMPLE_KERNEL(resample_##name##_doubled, 4, resample_doubled<TAPS, ROWS>)
-RESAMPLE(nearest, 1, RESAMPLE_LINES, RESAMPLE_ROWS)
-RESAMPLE(linear, 2, RESAMPLE_LINES, RESAMPLE_ROWS)
-RESAMPLE(cubic, 4, RESAMPLE_LINES, RESAMPLE_ROWS)
+#define RESAMPLE(name, TAPS, BLOCKS, LINES, ROWS)                                                     \
+    RESAMPLE_KERNEL(resample_##name, 1, resample_any<TAPS, 1, false>)                                 \
+    RESAMPLE_KERNEL(resample_##name##_vectors, 1, resample_any<TAPS, RESAMPLE_COLUMNS, false>)        \
+    RESAMPLE_KERNEL(resample_##name##_channels, 1, resample_any<TAPS, VECTOR, true>)                  \
+    RESAMPLE_KERNEL(resample_##name##_twice, 1, resample_twice<TAPS>)                                 \
+    RESAMPLE_KERNEL(resample_##name##_planes, BLOCKS, resample_slide<TAPS, RESAMPLE_COLUMNS, LINES>) \
+    RESAMPLE_KERNEL(resample_##name##_doubled, BLOCKS, resample_doubled<TAPS, ROWS>)
+RESAMPLE(nearest, 1, 4, RESAMPLE_LINES, RESAMPLE_ROWS)
+RESAMPLE(linear, 2, 4, RESAMPLE_LINES, RESAMPLE_ROWS)
+RESAMPLE(cubic, 4, 2, RESAMPLE_CUBIC_LINES, RESAMPLE_CUBIC_ROWS)
 RESAMPLE_KERNEL(resample_back_any, 1, resample_back<1, false>)
 RESAMPLE_KERNEL(resample_back_channels, 1, resample_back<VECTOR, true>)
 RESAMPLE_KERNEL(resample_back_box, 1, resample_box)
