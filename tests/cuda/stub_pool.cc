@@ -63,23 +63,28 @@ struct kernel {
     EACH(resample_##method##_vectors, cuda_resampling)  \
     EACH(resample_##method##_channels, cuda_resampling) \
     EACH(resample_##method##_twice, cuda_resampling)    \
-    EACH(resample_##method##_planes, cuda_resampling)
+    EACH(resample_##method##_planes, cuda_resampling)   \
+    EACH(resample_##method##_doubled, cuda_resampling)
+#define GRADS(op)                                \
+    EACH(pool_grad_##op##_rows, cuda_pooling)      \
+    EACH(pool_grad_##op##_channels, cuda_pooling)  \
+    EACH(pool_grad_##op##_220, cuda_pooling)       \
+    EACH(pool_grad_##op##_311, cuda_pooling)       \
+    EACH(pool_grad_##op##_321, cuda_pooling)       \
+    EACH(pool_grad_##op##_strip_220, cuda_pooling) \
+    EACH(pool_grad_##op##_strip_321, cuda_pooling)
+#define RETURNS(name) EACH(resample_back_##name, cuda_resampling)
 const kernel kernels[] = {
-    POOLS(max) POOLS(index) POOLS(mean) STRIPS(max) STRIPS(mean) EACH(pool_grad_max_strip_321, cuda_pooling) EACH(resample_cubic_doubled, cuda_resampling)                                                 /* */
-    EACH(pool_grad_max_rows, cuda_pooling) EACH(pool_grad_max_channels, cuda_pooling)   /* */
-    EACH(pool_grad_mean_rows, cuda_pooling) EACH(pool_grad_mean_channels, cuda_pooling) /* */
-    EACH(pool_grad_max_220, cuda_pooling) EACH(pool_grad_max_311, cuda_pooling)
-        EACH(pool_grad_max_321, cuda_pooling) EACH(pool_grad_mean_220, cuda_pooling)
-            EACH(pool_grad_mean_311, cuda_pooling) EACH(pool_grad_mean_321, cuda_pooling)
-                EACH(resample_tables, cuda_resampling)                                     /* */
-    RESAMPLES(nearest) RESAMPLES(linear) RESAMPLES(cubic)                                  /* */
-    EACH(resample_back_any, cuda_resampling) EACH(resample_back_channels, cuda_resampling) /* */
-    EACH(resample_back_nearest_twice, cuda_resampling)                                     /* */
-    EACH(resample_back_box, cuda_resampling)                                               /* */
-    EACH(resample_back_linear_twice, cuda_resampling)                                      /* */
-    EACH(unfold_any, cuda_unfolding) EACH(unfold_vectors, cuda_unfolding)                  /* */
-    EACH(fold_any, cuda_unfolding) EACH(fold_vectors, cuda_unfolding)
-        EACH(unfold_pairs, cuda_unfolding) EACH(fold_pairs, cuda_unfolding)};
+    POOLS(max) POOLS(index) POOLS(mean) STRIPS(max) STRIPS(mean)                    /* */
+    GRADS(max) GRADS(mean) EACH(pool_grad_max_strip_311, cuda_pooling)              /* */
+    EACH(resample_tables, cuda_resampling)                                          /* */
+    RESAMPLES(nearest) RESAMPLES(linear) RESAMPLES(cubic)                           /* */
+    RETURNS(any) RETURNS(channels) RETURNS(box) RETURNS(planes)                     /* */
+    RETURNS(nearest_twice) RETURNS(linear_twice)                                    /* */
+    RETURNS(nearest_doubled) RETURNS(linear_doubled)                                /* */
+    EACH(unfold_any, cuda_unfolding) EACH(unfold_vectors, cuda_unfolding)           /* */
+    EACH(fold_any, cuda_unfolding) EACH(fold_vectors, cuda_unfolding)               /* */
+    EACH(unfold_pairs, cuda_unfolding) EACH(fold_pairs, cuda_unfolding)};
 enum { COUNT = sizeof kernels / sizeof *kernels };
 int runs[COUNT];
 } // namespace

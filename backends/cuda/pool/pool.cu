@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Pools. Windows of the usual kernels are reduced a row of them at a time, from vectors of the image's
  * rows; large ones by a warp each; where channels lie side by side a thread takes a vector of them. */
+#include <type_traits>
 #include "pool/strip.cuh"
+#include "pool/packed.cuh"
 
 enum { BATCH = 8 };
 
@@ -314,20 +316,31 @@ template <int OP> WINDOW_FN void pool_warp(const cuda_pooling &p)
     POOL_KERNEL(pool_##name##_512, pool_plane<OP, 5, 1, 2>)   \
     POOL_KERNEL(pool_##name##_311, pool_plane<OP, 3, 1, 1>)   \
     POOL_KERNEL(pool_##name##_321, pool_plane<OP, 3, 2, 1>)
-/* Four blocks of a processor have enough bytes under way. */
-#define STRIP_KERNEL(name, ...)                                     \
-    extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, 4) \
-        WINDOW_NAME(name)(const __grid_constant__ cuda_pooling p)   \
-    {                                                               \
-        __VA_ARGS__(p);                                             \
+/* Strips of the usual windows. Elements of 16 bits are compared two at a time. BLOCKS of a processor have
+ * enough bytes under way. */
+template <int OP, int KERNEL, int STEP, int BEFORE, int ROWS>
+WINDOW_FN void pool_strips(const cuda_pooling &p)
+{
+    if constexpr (OP == POOL_MAX && sizeof(T) == 2)
+        pool_packed<KERNEL, STEP, BEFORE, ROWS>(p);
+    else
+        pool_strip<OP, KERNEL, STEP, BEFORE, ROWS>(p);
+}
+enum { WIDE_BLOCKS = sizeof(T) == 2 ? 3 : 2 };
+#define STRIP(name, BLOCKS, ...)                                         \
+    extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) \
+        WINDOW_NAME(pool_##name)(const __grid_constant__ cuda_pooling p) \
+    {                                                                    \
+        pool_strips<__VA_ARGS__>(p);                                     \
     }
-#define STRIP(name, OP)                                                            \
-    STRIP_KERNEL(pool_##name##_strip_220, pool_strip<OP, 2, 2, 0, POOL_STRIP_220>) \
-    STRIP_KERNEL(pool_##name##_strip_311, pool_strip<OP, 3, 1, 1, POOL_STRIP_311>) \
-    STRIP_KERNEL(pool_##name##_strip_321, pool_strip<OP, 3, 2, 1, POOL_STRIP_321>) \
-    STRIP_KERNEL(pool_##name##_strip_512, pool_strip<OP, 5, 1, 2, POOL_STRIP_512>)
-STRIP(max, POOL_MAX)
-STRIP(mean, POOL_MEAN)
+STRIP(max_strip_220, 6, POOL_MAX, 2, 2, 0, POOL_STRIP_220)
+STRIP(max_strip_311, 4, POOL_MAX, 3, 1, 1, POOL_STRIP_311)
+STRIP(max_strip_321, 4, POOL_MAX, 3, 2, 1, POOL_STRIP_321)
+STRIP(max_strip_512, WIDE_BLOCKS, POOL_MAX, 5, 1, 2, POOL_STRIP_512)
+STRIP(mean_strip_220, 6, POOL_MEAN, 2, 2, 0, POOL_STRIP_220)
+STRIP(mean_strip_311, 4, POOL_MEAN, 3, 1, 1, POOL_STRIP_311)
+STRIP(mean_strip_321, 4, POOL_MEAN, 3, 2, 1, POOL_STRIP_321)
+STRIP(mean_strip_512, 2, POOL_MEAN, 5, 1, 2, POOL_STRIP_512)
 POOL(max, POOL_MAX)
 POOL(index, POOL_INDEX)
 POOL(mean, POOL_MEAN)

@@ -2,7 +2,10 @@
  * Gradients of pools: each element of the image gathers from the windows that cover it, in order. */
 #include "pool/back_strip.cuh"
 
-enum { ROW = POOL_ROW_ELEMENTS };
+/* Windows of a row that a thread of strips takes: those of a vector of elements; or of a step of one, which has more
+ * windows to an element. */
+enum { ROW = POOL_ROW_ELEMENTS, HALF = VECTOR / 2, QUARTET = VECTOR < 4 ? VECTOR : 4,
+       QUARTET_BLOCKS = sizeof(T) == 2 ? 4 : 3 };
 
 /* A window's gradient, or its part a counted element. */
 template <bool MAX> WINDOW_FN C pool_part(const cuda_pooling &p, C g, int32_t rows, int32_t window)
@@ -193,9 +196,21 @@ POOL_GRAD(pool_grad_max_channels, pool_back_channels<true>)
 POOL_GRAD(pool_grad_max_220, pool_back_plane<true, 2, 2, 0>)
 POOL_GRAD(pool_grad_max_311, pool_back_plane<true, 3, 1, 1>)
 POOL_GRAD(pool_grad_max_321, pool_back_plane<true, 3, 2, 1>)
-POOL_GRAD(pool_grad_max_strip_321, pool_back_strip)
 POOL_GRAD(pool_grad_mean_rows, pool_back_rows<false>)
 POOL_GRAD(pool_grad_mean_channels, pool_back_channels<false>)
 POOL_GRAD(pool_grad_mean_220, pool_back_plane<false, 2, 2, 0>)
 POOL_GRAD(pool_grad_mean_311, pool_back_plane<false, 3, 1, 1>)
 POOL_GRAD(pool_grad_mean_321, pool_back_plane<false, 3, 2, 1>)
+#undef POOL_GRAD
+/* BLOCKS of a processor have enough bytes under way. */
+#define POOL_GRAD(name, BLOCKS, ...)                                     \
+    extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_pooling p)        \
+    {                                                                    \
+        pool_back_strip<__VA_ARGS__>(p);                                 \
+    }
+POOL_GRAD(pool_grad_max_strip_220, 4, true, 2, 2, 0, POOL_BACK_220, HALF)
+POOL_GRAD(pool_grad_max_strip_311, QUARTET_BLOCKS, true, 3, 1, 1, POOL_BACK_311, QUARTET)
+POOL_GRAD(pool_grad_max_strip_321, 4, true, 3, 2, 1, POOL_BACK_321, HALF)
+POOL_GRAD(pool_grad_mean_strip_220, 4, false, 2, 2, 0, POOL_BACK_220, HALF)
+POOL_GRAD(pool_grad_mean_strip_321, 4, false, 3, 2, 1, POOL_BACK_321, HALF)

@@ -11,15 +11,25 @@ enum {
     BACK_NEAREST_TWICE,
     BACK_LINEAR_TWICE,
     BACK_BOX,
+    BACK_PLANES,
+    BACK_NEAREST_DOUBLED,
+    BACK_LINEAR_DOUBLED,
     BACK_KERNELS
 };
-static const char *const back_names[BACK_KERNELS] = {
-    "tables", "back_any", "back_channels", "back_nearest_twice", "back_linear_twice", "back_box"};
-enum { ANY, VECTORS, CHANNELS, TWICE, PLANES, WAYS, METHODS = 3 };
-/* The forward kernels: the tables', the ways of each method, and one of the cubic method alone. */
-enum { CUBIC_DOUBLED = 1 + METHODS * WAYS, FORWARD_KERNELS };
+static const char *const back_names[BACK_KERNELS] = {"tables",
+                                                     "back_any",
+                                                     "back_channels",
+                                                     "back_nearest_twice",
+                                                     "back_linear_twice",
+                                                     "back_box",
+                                                     "back_planes",
+                                                     "back_nearest_doubled",
+                                                     "back_linear_doubled"};
+enum { ANY, VECTORS, CHANNELS, TWICE, PLANES, DOUBLED, WAYS, METHODS = 3 };
+/* The forward kernels: the tables', and the ways of each method. */
+enum { FORWARD_KERNELS = 1 + METHODS * WAYS };
 static const char *const methods[METHODS] = {"nearest", "linear", "cubic"};
-static const char *const ways[WAYS] = {"", "_vectors", "_channels", "_twice", "_planes"};
+static const char *const ways[WAYS] = {"", "_vectors", "_channels", "_twice", "_planes", "_doubled"};
 
 static int method_of(const ndp_resample *r)
 {
@@ -126,12 +136,12 @@ static int are_planes(const cuda_resampling *p, const ndp_view *image)
     return is_plane(p) && image->stride[4] == 1 && image->shape[4] <= INT32_MAX / 8;
 }
 
-/* Whether planes of whole vectors become twice as wide and high by the cubic method. */
-static int is_doubled(const cuda_resampling *p, const ndp_view *image)
+/* Whether planes become twice as wide and high, half vectors of rows to whole ones. */
+static int are_doubled(const cuda_resampling *p, const ndp_view *image, const ndp_view *grid)
 {
     const int64_t V = 16 / ndp_dtype_size(image->dtype);
-    return p->taps == 4 && is_plane(p) && is_twice(p, 1) && is_twice(p, 2) &&
-           image->shape[4] % V == 0 && window_is_whole(image, 4, V);
+    return is_plane(p) && is_twice(p, 1) && is_twice(p, 2) && grid->shape[4] % V == 0 &&
+           window_is_whole(grid, 4, V) && window_is_whole(image, 4, V / 2);
 }
 
 /* Channels side by side, to be taken as vectors; `other` may have them otherwise. */
@@ -141,55 +151,92 @@ static int are_beside(const ndp_view *v, const ndp_view *other, int64_t V)
            (other->stride[1] != 1 || window_is_whole(other, 1, V));
 }
 
-/* Rows of images: of what is made (channels, layers, rows), or strips of rows of planes: of what is made,
- * or of the source where they are doubled, which takes no tables. */
+/* How the result is made of the image. */
+static int how_to_make(const cuda_resampling *p, const ndp_view *image, const ndp_view *grid)
+{
+    const int64_t V = 16 / ndp_dtype_size(image->dtype);
+    if (are_doubled(p, image, grid))
+        return DOUBLED;
+    if (is_twice(p, 2) && grid->shape[4] % V == 0 && window_is_whole(grid, 4, V) &&
+        window_is_whole(image, 4, V / 2))
+        return TWICE;
+    if (are_beside(image, grid, V))
+        return CHANNELS;
+    if (grid->shape[4] % RESAMPLE_COLUMNS || !window_is_whole(grid, 4, RESAMPLE_COLUMNS))
+        return ANY;
+    return are_planes(p, image) ? PLANES : VECTORS;
+}
+
+/* Which kernel makes the source's gradients of the result's. */
+static int how_to_return(const cuda_resampling *p, const ndp_view *image, const ndp_view *grid)
+{
+    const int64_t V = 16 / ndp_dtype_size(image->dtype);
+    const int nearest = p->taps == 1;
+    if (p->taps < 4 && are_doubled(p, image, grid))
+        return nearest ? BACK_NEAREST_DOUBLED : BACK_LINEAR_DOUBLED;
+    if (p->taps < 4 && is_twice(p, 2) && window_is_whole(grid, 4, V) &&
+        image->shape[4] % V == 0 && window_is_whole(image, 4, V))
+        return nearest ? BACK_NEAREST_TWICE : BACK_LINEAR_TWICE;
+    if (are_beside(grid, image, V))
+        return BACK_CHANNELS;
+    if (nearest)
+        return BACK_BOX;
+    return is_plane(p) && image->stride[4] == 1 && grid->stride[4] == 1 ? BACK_PLANES : BACK_ANY;
+}
+
+/* Items of a row, and extents of rows, for each kernel: rows of what is made, or strips of so many of them; of those of the
+ * source where the kernel doubles. */
 typedef struct {
-    int64_t all[3], strips[2];
-    int doubled;
+    int64_t items, extent[3];
+    int32_t n_extents;
 } resample_rows;
 
-static window_launch launch_of(const cuda_kernel *k, cuda_resampling *p, const ndp_view *image,
-                               const ndp_view *grid, const ndp_view *made, resample_rows *rows)
+static resample_rows strips_of(const ndp_view *v, int64_t high, int64_t wide)
 {
-    const int64_t size = ndp_dtype_size(image->dtype), V = 16 / size;
-    const ndp_view *from = made == grid ? image : grid;
-    const int channels = are_beside(from, made, V);
-    const int twice = is_twice(p, 2) && grid->shape[4] % V == 0 && window_is_whole(grid, 4, V);
-    window_launch l = {.walk = &p->walk,
-                       .moved = {&p->image, &p->grid},
-                       .by = {image->stride[0] * size, grid->stride[0] * size},
-                       .images = image->shape[0],
-                       .n_moved = 2};
-    int how = channels ? CHANNELS : ANY, function;
-    if (made == image) {
-        if (twice && p->taps < 4 && image->shape[4] % V == 0 && window_is_whole(image, 4, V))
-            how = TWICE;
-        function = how == CHANNELS              ? BACK_CHANNELS
-                   : how == ANY && p->taps == 1 ? BACK_BOX
-                   : how == ANY                 ? BACK_ANY
-                   : p->taps == 1               ? BACK_NEAREST_TWICE
-                                                : BACK_LINEAR_TWICE;
-    } else {
-        rows->doubled = twice && is_doubled(p, image);
-        if (twice && window_is_whole(image, 4, V / 2))
-            how = TWICE;
-        else if (!channels && grid->shape[4] % RESAMPLE_COLUMNS == 0 &&
-                 window_is_whole(grid, 4, RESAMPLE_COLUMNS))
-            how = are_planes(p, image) ? PLANES : VECTORS;
-        function = rows->doubled ? CUBIC_DOUBLED : 1 + (p->taps / 2) * WAYS + how;
+    return (resample_rows){v->shape[4] / wide, {v->shape[1], (v->shape[3] + high - 1) / high}, 2};
+}
+
+static resample_rows rows_of(const ndp_view *v, int64_t wide)
+{
+    return (resample_rows){v->shape[4] / wide, {v->shape[1], v->shape[2], v->shape[3]}, 3};
+}
+
+static resample_rows channels_of(const ndp_view *v)
+{
+    return (resample_rows){v->shape[1] / (16 / ndp_dtype_size(v->dtype)),
+                           {v->shape[2], v->shape[3], v->shape[4]},
+                           3};
+}
+
+static resample_rows rows_to_make(int how, int cubic, const ndp_view *image, const ndp_view *grid)
+{
+    const int64_t V = 16 / ndp_dtype_size(image->dtype);
+    switch (how) {
+    case DOUBLED:
+        return strips_of(image, cubic ? RESAMPLE_CUBIC_ROWS : RESAMPLE_ROWS, V / 2);
+    case PLANES:
+        return strips_of(grid, cubic ? RESAMPLE_CUBIC_LINES : RESAMPLE_LINES, RESAMPLE_COLUMNS);
+    case CHANNELS:
+        return channels_of(grid);
+    default:
+        return rows_of(grid, how == TWICE ? V : how == VECTORS ? RESAMPLE_COLUMNS : 1);
     }
-    l.function = k->function[function];
-    const int strips = rows->doubled || (made == grid && how == PLANES);
-    const int64_t high = rows->doubled ? RESAMPLE_ROWS : RESAMPLE_LINES;
-    rows->strips[1] = ((rows->doubled ? image : grid)->shape[3] + high - 1) / high;
-    l.extent = how == CHANNELS ? made->shape + 2 : strips ? rows->strips : rows->all;
-    l.n_extents = strips ? 2 : 3;
-    l.items = how == CHANNELS                   ? made->shape[1] / V
-              : how == ANY                      ? made->shape[4]
-              : how == VECTORS || how == PLANES ? made->shape[4] / RESAMPLE_COLUMNS
-              : rows->doubled                   ? image->shape[4] / V
-                                                : made->shape[4] / V;
-    return l;
+}
+
+static resample_rows rows_to_return(int how, const ndp_view *image)
+{
+    const int64_t V = 16 / ndp_dtype_size(image->dtype);
+    switch (how) {
+    case BACK_NEAREST_DOUBLED:
+    case BACK_LINEAR_DOUBLED:
+        return strips_of(image, RESAMPLE_ROWS, V / 2);
+    case BACK_PLANES:
+        return strips_of(image, RESAMPLE_BACK_ROWS, 1);
+    case BACK_CHANNELS:
+        return channels_of(image);
+    default:
+        return rows_of(image, how == BACK_NEAREST_TWICE || how == BACK_LINEAR_TWICE ? V : 1);
+    }
 }
 
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
@@ -205,10 +252,25 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     int32_t status = params_of(&p, call, image, grid);
     if (status != NDP_OK)
         return status;
-    resample_rows rows = {.all = {made->shape[1], made->shape[2], made->shape[3]},
-                          .strips = {made->shape[1]}};
-    const window_launch l = launch_of(k, &p, image, grid, made, &rows);
-    if (!rows.doubled)
+    const int how = p.backward ? how_to_return(&p, image, grid) : how_to_make(&p, image, grid);
+    const resample_rows rows =
+        p.backward ? rows_to_return(how, image) : rows_to_make(how, p.taps == 4, image, grid);
+    const int64_t size = ndp_dtype_size(image->dtype);
+    const int known = p.backward ? how >= BACK_NEAREST_DOUBLED : how == DOUBLED;
+    /* what writes more than it reads, or reads nothing twice, ends sooner where a thread has one item */
+    const int whole = known && (p.backward ? p.taps == 1 : p.taps < 4);
+    const window_launch l = {
+        .function = k->function[p.backward ? how : 1 + p.taps / 2 * WAYS + how],
+        .walk = &p.walk,
+        .moved = {&p.image, &p.grid},
+        .by = {image->stride[0] * size, grid->stride[0] * size},
+        .images = image->shape[0],
+        .items = rows.items,
+        .extent = rows.extent,
+        .n_extents = rows.n_extents,
+        .n_moved = 2,
+        .waves = whole ? WINDOW_WAVES : 0};
+    if (!known)
         status = write_tables(k, s, &p);
     return status == NDP_OK ? window_run(k, s, &l, &p) : status;
 }
@@ -224,8 +286,6 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
         char name[48];
         if (i == TABLES || back)
             snprintf(name, sizeof name, "resample_%s", back_names[i]);
-        else if (i == CUBIC_DOUBLED)
-            snprintf(name, sizeof name, "resample_cubic_doubled");
         else
             snprintf(name, sizeof name, "resample_%s%s", methods[(i - 1) / WAYS],
                      ways[(i - 1) % WAYS]);

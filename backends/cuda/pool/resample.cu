@@ -87,6 +87,7 @@ template <int N> WINDOW_FN int64_t offset_of(const int64_t *stride, const int32_
 }
 
 /* ---- forward ---- */
+#include "pool/slide.cuh"
 
 /* f(share, offset) for each row of the image that row (d, h) of the result is made of. */
 template <int TAPS, class F>
@@ -147,54 +148,6 @@ template <int TAPS, int V, bool CHANNELS> WINDOW_FN void resample_any(const cuda
     });
 }
 
-/* COLUMNS elements along w of LINES rows below one another, of one layer: what the columns are made of is
- * read once for all rows. Rows of the walk are (n, c, strips of LINES rows). */
-template <int TAPS> WINDOW_FN void resample_planes(const cuda_resampling &p)
-{
-    constexpr int COLUMNS = RESAMPLE_COLUMNS, LINES = RESAMPLE_LINES;
-    window_each(p.walk, [&](uint32_t row, uint32_t item) {
-        int32_t at[3];
-        window_split<2>(p.walk, row, at);
-        const int32_t first = (int32_t)item * COLUMNS, h0 = at[2] * LINES;
-        const T *plane = (const T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1];
-        T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1] + first;
-        uint32_t column[TAPS][COLUMNS]; /* in bytes */
-        C part[TAPS][COLUMNS];
-#pragma unroll
-        for (int t = 0; t < TAPS; t++)
-#pragma unroll
-            for (int k = 0; k < COLUMNS; k++) {
-                column[t][k] = (uint32_t)sizeof(T) * (uint32_t)element_in(p, 2, t, first + k);
-                part[t][k] = share_in(p, 2, t, first + k);
-            }
-#pragma unroll
-        for (int l = 0; l < LINES; l++) {
-            const int32_t h = h0 + l;
-            if (h >= p.grid_extent[1])
-                return;
-            C sum[COLUMNS] = {};
-#pragma unroll
-            for (int j = 0; j < TAPS; j++) {
-                const C share = share_in(p, 1, j, h);
-                const char *line =
-                    (const char *)(plane + element_in(p, 1, j, h) * p.image_stride[3]);
-#pragma unroll
-                for (int k = 0; k < COLUMNS; k++) {
-                    C x = neural_widen(*(const T *)(line + column[0][k]));
-                    if (TAPS > 1)
-                        x *= part[0][k];
-#pragma unroll
-                    for (int t = 1; t < TAPS; t++)
-                        x = neural_fma(part[t][k], neural_widen(*(const T *)(line + column[t][k])),
-                                       x);
-                    sum[k] = TAPS == 1 ? x : share != 0 ? neural_fma(share, x, sum[k]) : sum[k];
-                }
-            }
-            neural_store<T, COLUMNS>(to + h * p.grid_stride[3], 0, sum);
-        }
-    });
-}
-
 template <int TAPS> WINDOW_FN void resample_twice(const cuda_resampling &p)
 {
     constexpr int V = VECTOR, HALF = V / 2, REACH = TAPS / 2, SPAN = HALF + 2 * REACH;
@@ -247,6 +200,8 @@ WINDOW_FN C back_share(const cuda_resampling &p, int d, int32_t e, int32_t begin
             share += share_in(p, d, t, begin + k);
     return share;
 }
+
+#include "pool/slide_back.cuh"
 
 /* f(share, d, h) for each row of the result that row (d, h) of the source is part of. */
 template <class F>
@@ -382,24 +337,27 @@ template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
     });
 }
 
-#define RESAMPLE_KERNEL(name, ...)                                   \
-    extern "C" __global__ void __launch_bounds__(WINDOW_THREADS)     \
-        WINDOW_NAME(name)(const __grid_constant__ cuda_resampling p) \
-    {                                                                \
-        __VA_ARGS__(p);                                              \
+#define RESAMPLE_KERNEL(name, BLOCKS, ...)                               \
+    extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_resampling p)     \
+    {                                                                    \
+        __VA_ARGS__(p);                                                  \
     }
-#define RESAMPLE(name, TAPS)                                                                \
-    RESAMPLE_KERNEL(resample_##name, resample_any<TAPS, 1, false>)                          \
-    RESAMPLE_KERNEL(resample_##name##_vectors, resample_any<TAPS, RESAMPLE_COLUMNS, false>) \
-    RESAMPLE_KERNEL(resample_##name##_channels, resample_any<TAPS, VECTOR, true>)           \
-    RESAMPLE_KERNEL(resample_##name##_twice, resample_twice<TAPS>)                          \
-    RESAMPLE_KERNEL(resample_##name##_planes, resample_planes<TAPS>)
-RESAMPLE(nearest, 1)
-RESAMPLE(linear, 2)
-RESAMPLE(cubic, 4)
-RESAMPLE_KERNEL(resample_cubic_doubled, resample_doubled)
-RESAMPLE_KERNEL(resample_back_any, resample_back<1, false>)
-RESAMPLE_KERNEL(resample_back_channels, resample_back<VECTOR, true>)
-RESAMPLE_KERNEL(resample_back_box, resample_box)
-RESAMPLE_KERNEL(resample_back_nearest_twice, resample_twice_back<1>)
-RESAMPLE_KERNEL(resample_back_linear_twice, resample_twice_back<2>)
+#define RESAMPLE(name, TAPS, BLOCKS, LINES, ROWS)                                                     \
+    RESAMPLE_KERNEL(resample_##name, 1, resample_any<TAPS, 1, false>)                                 \
+    RESAMPLE_KERNEL(resample_##name##_vectors, 1, resample_any<TAPS, RESAMPLE_COLUMNS, false>)        \
+    RESAMPLE_KERNEL(resample_##name##_channels, 1, resample_any<TAPS, VECTOR, true>)                  \
+    RESAMPLE_KERNEL(resample_##name##_twice, 1, resample_twice<TAPS>)                                 \
+    RESAMPLE_KERNEL(resample_##name##_planes, BLOCKS, resample_slide<TAPS, RESAMPLE_COLUMNS, LINES>) \
+    RESAMPLE_KERNEL(resample_##name##_doubled, BLOCKS, resample_doubled<TAPS, ROWS>)
+RESAMPLE(nearest, 1, 4, RESAMPLE_LINES, RESAMPLE_ROWS)
+RESAMPLE(linear, 2, 4, RESAMPLE_LINES, RESAMPLE_ROWS)
+RESAMPLE(cubic, 4, 2, RESAMPLE_CUBIC_LINES, RESAMPLE_CUBIC_ROWS)
+RESAMPLE_KERNEL(resample_back_any, 1, resample_back<1, false>)
+RESAMPLE_KERNEL(resample_back_channels, 1, resample_back<VECTOR, true>)
+RESAMPLE_KERNEL(resample_back_box, 1, resample_box)
+RESAMPLE_KERNEL(resample_back_nearest_twice, 1, resample_twice_back<1>)
+RESAMPLE_KERNEL(resample_back_linear_twice, 1, resample_twice_back<2>)
+RESAMPLE_KERNEL(resample_back_planes, 4, resample_slide_back<RESAMPLE_BACK_ROWS>)
+RESAMPLE_KERNEL(resample_back_nearest_doubled, 4, resample_doubled_back<1, RESAMPLE_ROWS>)
+RESAMPLE_KERNEL(resample_back_linear_doubled, 4, resample_doubled_back<2, RESAMPLE_ROWS>)

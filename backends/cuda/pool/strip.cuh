@@ -16,7 +16,9 @@ enum { POOL_MAX, POOL_INDEX, POOL_MEAN };
 template <class T, int V, int KERNEL, int STEP, int BEFORE> struct strip_row {
     enum { N = (V - 1) * STEP + KERNEL, AFTER = N - V * STEP - BEFORE };
     neural_raw<T, V> body[STEP];
-    neural_raw<T, 1> before[BEFORE ? BEFORE : 1], after[AFTER > 0 ? AFTER : 1];
+    /* two elements at once where there are two, which are aligned */
+    enum { EDGE = BEFORE == 2 && AFTER == 2 && V > 1 ? 2 : 1, B = BEFORE / EDGE, A = AFTER / EDGE };
+    neural_raw<T, EDGE> before[B ? B : 1], after[A > 0 ? A : 1];
 
     __device__ __forceinline__ void fill(C pad)
     {
@@ -28,11 +30,11 @@ template <class T, int V, int KERNEL, int STEP, int BEFORE> struct strip_row {
         for (int k = 0; k < STEP; k++)
             memcpy((void *)&body[k], &all, sizeof all);
 #pragma unroll
-        for (int k = 0; k < BEFORE; k++)
-            memcpy((void *)&before[k], &all, sizeof(T));
+        for (int k = 0; k < B; k++)
+            memcpy((void *)&before[k], &all, sizeof before[k]);
 #pragma unroll
-        for (int k = 0; k < AFTER; k++)
-            memcpy((void *)&after[k], &all, sizeof(T));
+        for (int k = 0; k < A; k++)
+            memcpy((void *)&after[k], &all, sizeof after[k]);
     }
     /* first: the first aligned element of a row of so many. */
     __device__ __forceinline__ void read(const T *row, int32_t first, int32_t extent)
@@ -42,20 +44,20 @@ template <class T, int V, int KERNEL, int STEP, int BEFORE> struct strip_row {
             body[k] = neural_read<T, V>(row + first + k * V);
         if (first)
 #pragma unroll
-            for (int k = 0; k < BEFORE; k++)
-                before[k] = neural_read<T, 1>(row + first - BEFORE + k);
+            for (int k = 0; k < B; k++)
+                before[k] = neural_read<T, EDGE>(row + first - BEFORE + k * EDGE);
 #pragma unroll
-        for (int k = 0; k < AFTER; k++)
+        for (int k = 0; k < A; k++)
             if (first + V * STEP + k < extent)
-                after[k] = neural_read<T, 1>(row + first + V * STEP + k);
+                after[k] = neural_read<T, EDGE>(row + first + V * STEP + k * EDGE);
     }
     __device__ __forceinline__ void widen(C (&x)[N]) const
     {
-        C one[1], some[V];
+        C edge[EDGE], some[V];
 #pragma unroll
         for (int k = 0; k < BEFORE; k++) {
-            neural_widen(before[k], one);
-            x[k] = one[0];
+            neural_widen(before[k / EDGE], edge);
+            x[k] = edge[k % EDGE];
         }
 #pragma unroll
         for (int k = 0; k < STEP; k++) {
@@ -67,8 +69,8 @@ template <class T, int V, int KERNEL, int STEP, int BEFORE> struct strip_row {
         }
 #pragma unroll
         for (int k = 0; k < AFTER; k++) {
-            neural_widen(after[k], one);
-            x[BEFORE + V * STEP + k] = one[0];
+            neural_widen(after[k / EDGE], edge);
+            x[BEFORE + V * STEP + k] = edge[k % EDGE];
         }
     }
 };
