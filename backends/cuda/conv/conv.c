@@ -50,8 +50,7 @@ static conv_plan plan_of(const ndp_call *call, const ndp_dev *dev)
     q.part = q.k;
     if (!cuda_conv_is_diagonal(&q, call, dev) && !cuda_conv_is_grouped(&q, call, dev) &&
         !cuda_conv_is_short(&q, call, dev) && !cuda_conv_is_thin(&q, call, dev) &&
-        !cuda_conv_is_gathered(&q, call, dev) &&
-        q.kind == CONV_WEIGHT && !q.few)
+        !cuda_conv_is_gathered(&q, call, dev) && q.kind == CONV_WEIGHT && !q.few)
         plan_splits(&q, dev);
     return q;
 }

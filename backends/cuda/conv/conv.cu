@@ -185,12 +185,12 @@ CONV_KERNEL(grouped_gradient, grouped_gradient<T, C>)
     }
 CONV_DIAGONAL_KERNEL(diagonal_last, diagonal_windows_by_cores<T, true>)
 CONV_DIAGONAL_KERNEL(diagonal_planes, diagonal_windows_by_cores<T, false>)
-#define CONV_THIN_KERNEL(name, fast)                                                            \
-    extern "C" __global__ void __launch_bounds__(                                               \
-        sizeof(T) == 2 ? CONV_THIN_THREADS_16 : CONV_THIN_THREADS_32, CONV_THIN_BLOCKS)         \
-        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                            \
-    {                                                                                           \
-        thin_windows<T, fast>(p);                                                               \
+#define CONV_THIN_KERNEL(name, fast)                                                    \
+    extern "C" __global__ void __launch_bounds__(                                       \
+        sizeof(T) == 2 ? CONV_THIN_THREADS_16 : CONV_THIN_THREADS_32, CONV_THIN_BLOCKS) \
+        WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                    \
+    {                                                                                   \
+        thin_windows<T, fast>(p);                                                       \
     }
 CONV_THIN_KERNEL(thin_windows, false)
 CONV_THIN_KERNEL(thin_windows_fast, true) /* of f32, where TF32 is allowed */

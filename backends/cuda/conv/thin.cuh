@@ -243,29 +243,16 @@ WINDOW_FN T *thin_result(const cuda_convolving &p, const grouped_tile &at, int32
            h * p.grid_stride[3] + w * p.grid_stride[4];
 }
 
-/* Four results of pixel t from a channel on (`last`), or of a channel from pixel t on. */
+/* Bias and epilogue of four results, of a channel and, if `last`, of those after it. */
 template <class T>
-WINDOW_FN void thin_put_four(const cuda_convolving &p, const grouped_tile &at, int32_t t,
-                             int32_t channel, bool last, float (&x)[4])
+WINDOW_FN void thin_finish(const cuda_convolving &p, int32_t channel, bool last, float (&x)[4])
 {
-    T *const to = thin_result<T>(p, at, t, channel);
-    if (!to)
-        return;
     if (p.bias)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            if (!last || channel + k < p.co)
-                x[k] += neural_widen(((const T *)p.bias)[(channel + last * k) * p.bias_stride]);
+            x[k] += neural_widen(((const T *)p.bias)[(channel + last * k) * p.bias_stride]);
     if (p.epilogue)
         conv_activate_four(p.epilogue, x);
-    if (p.whole) {
-        neural_store<T, 4>(to, 0, x);
-        return;
-    }
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        if (T *one = thin_result<T>(p, at, t + !last * k, channel + last * k))
-            neural_narrow(one, x[k]);
 }
 
 /* Result `i` of a lane's (pieces, fours, the four of tensor cores) by the definition: what is outside is zero. */
@@ -308,54 +295,85 @@ WINDOW_FN bool thin_is_finite(const thin_sums &sum)
     return zero == 0;
 }
 
+/* The results of a lane by fours of pixels in a row, of its channels one after the other. */
 template <class T>
 WINDOW_FN void thin_put_pixels(const cuda_convolving &p, const grouped_tile &at, int32_t first,
                                const thin_sums &sum)
 {
-    const int32_t lane = (int32_t)threadIdx.x % 32;
+    const int32_t lane = (int32_t)threadIdx.x % 32, channel = thin_channel(lane, 0, 0);
 #pragma unroll
-    for (int i = 0; i < THIN_PIECES * 2; i++)
+    for (int g = 0; g < 2; g++) {
+        T *to[4];
 #pragma unroll
-        for (int g = 0; g < 2; g++) {
+        for (int k = 0; k < 4; k++)
+            to[k] = thin_result<T>(p, at, first + g * 16 + lane % 4 * 4 + k, channel);
+#pragma unroll
+        for (int i = 0; i < THIN_MADE; i++) {
             float x[4];
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 x[k] = sum[i / 2][g * 2 + k / 2][i % 2 * 2 + k % 2];
-            thin_put_four<T>(p, at, first + g * 16 + lane % 4 * 4, thin_channel(lane, i / 2, i % 2),
-                             false, x);
+            if (channel + i >= p.co)
+                break;
+            thin_finish<T>(p, channel + i, false, x);
+            if (p.whole && to[0])
+                neural_store<T, 4>(to[0] + i * p.grid_stride[1], 0, x);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (!p.whole && to[k])
+                    neural_narrow(to[k] + i * p.grid_stride[1], x[k]);
         }
+    }
 }
+/* By fours of channels, where they are whole. */
 template <class T>
 WINDOW_FN void thin_put_channels(const cuda_convolving &p, const grouped_tile &at, int32_t first,
                                  const thin_sums &sum)
 {
-    const int32_t lane = (int32_t)threadIdx.x % 32;
+    const int32_t lane = (int32_t)threadIdx.x % 32, channel = thin_channel(lane, 0, 0);
 #pragma unroll
-    for (int i = 0; i < THIN_FOURS * 2; i++)
+    for (int i = 0; i < THIN_FOURS * 2; i++) {
+        T *const to =
+            thin_result<T>(p, at, first + thin_pixel(i / 2, lane % 4 * 2 + i % 2), channel);
 #pragma unroll
-        for (int g = 0; g < 2; g++) {
+        for (int g = 0; g < THIN_MADE / 4; g++) {
             float x[4];
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 x[k] = sum[g * 2 + k / 2][i / 2][k % 2 * 2 + i % 2];
-            thin_put_four<T>(p, at, first + thin_pixel(i / 2, lane % 4 * 2 + i % 2),
-                             thin_channel(lane, g * 2, 0), true, x);
+            if (!to || channel + g * 4 >= p.co)
+                break;
+            thin_finish<T>(p, channel + g * 4, true, x);
+            neural_store<T, 4>(to, g, x);
         }
+    }
+}
+
+/* Results that are not finite once more. */
+template <class T>
+WINDOW_FN void thin_put_again(const cuda_convolving &p, const grouped_tile &at, int32_t first,
+                              const thin_sums &sum)
+{
+    uint32_t which[2] = {};
+#pragma unroll
+    for (int i = 0; i < 64; i++)
+        which[i / 32] |= (uint32_t) !(fabsf(sum[i / 16][i / 4 % 4][i % 4]) < INFINITY) << i % 32;
+#pragma unroll 1
+    for (int i = 0; i < 64; i++)
+        if ((i < 32 ? which[0] : which[1]) >> i % 32 & 1)
+            thin_again<T>(p, at, first, i);
 }
 template <class T>
 WINDOW_FN void thin_put(const cuda_convolving &p, const grouped_tile &at, int32_t first,
                         const thin_sums &sum)
 {
+    static_assert(THIN_PIECES * THIN_FOURS * 4 == 64, "sums of a lane");
     if (p.whole == CONV_WHOLE_CHANNELS)
         thin_put_channels<T>(p, at, first, sum);
     else
         thin_put_pixels<T>(p, at, first, sum);
-    if (thin_is_finite(sum))
-        return;
-#pragma unroll
-    for (int i = 0; i < THIN_PIECES * THIN_FOURS * 4; i++)
-        if (!(fabsf(sum[i / 16][i / 4 % 4][i % 4]) < INFINITY))
-            thin_again<T>(p, at, first, i);
+    if (!thin_is_finite(sum))
+        thin_put_again<T>(p, at, first, sum);
 }
 
 /* Blocks take tiles in turns. */
