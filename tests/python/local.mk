@@ -91,6 +91,7 @@ python_tests = \
   %reldir%/test_stream.py \
   %reldir%/test_text_files.py \
   %reldir%/test_threads.py \
+  %reldir%/test_tiles.py \
   %reldir%/test_wait.py
 EXTRA_DIST += $(python_tests) \
   %reldir%/arrays.py %reldir%/devices.py %reldir%/golden_expm.py %reldir%/in_use.py %reldir%/ranks.py %reldir%/kernels.py %reldir%/simulator.py %reldir%/tap.py %reldir%/typed.py %reldir%/wheel.sh

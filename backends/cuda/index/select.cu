@@ -111,10 +111,10 @@ static __device__ __forceinline__ void keep_bits(const select_params &p, uint64_
 }
 
 /* How many bytes of the thread's share of whole tiles are set; begin moves past them. */
+template <int N> /* loads under way */
 static __device__ __forceinline__ uint64_t count_dense(const select_params &p, uint64_t *begin,
                                                        uint64_t end)
 {
-    const int N = 8; /* loads under way */
     const uint4 *at = (const uint4 *)(p.tested + *begin) + threadIdx.x;
     uint64_t count = 0;
     for (; end - *begin >= N * SELECT_TILE; *begin += N * SELECT_TILE) {
@@ -139,8 +139,10 @@ template <bool MASK> static __device__ __forceinline__ void count(const select_p
     const uint64_t part = gridDim.x - 1 - blockIdx.x;
     uint64_t begin = part * p.per_part, end = begin + p.per_part, count = 0;
     end = end < p.walk.size ? end : p.walk.size;
-    if (MASK && p.dense_bytes)
-        count = count_dense(p, &begin, end);
+    if (MASK && p.dense_bytes) {
+        count = count_dense<8>(p, &begin, end);
+        count += count_dense<2>(p, &begin, end);
+    }
     for (uint64_t tile = begin; tile < end; tile += SELECT_TILE) {
         const uint32_t flags = flags_of<MASK>(p, tile);
         keep_bits(p, tile, flags);
@@ -164,40 +166,43 @@ extern "C" __global__ void __launch_bounds__(SELECT_THREADS)
     count<true>(p);
 }
 
-/* Counts become the places where parts begin; their sum is the result's. One block. */
+/* Counts become the places where parts begin; their sum is the result's. One block, whose warps have
+ * neighbouring parts each. */
 extern "C" __global__ void __launch_bounds__(SELECT_SCAN_THREADS)
     select_scan(const __grid_constant__ select_params p)
 {
     const uint32_t EACH = SELECT_PARTS / SELECT_SCAN_THREADS;
     __shared__ uint64_t sum[SELECT_SCAN_THREADS / 32];
-    const uint32_t t = threadIdx.x, lane = t % 32, warp = t / 32;
-    uint64_t *start = (uint64_t *)p.starts, part[EACH], mine = 0;
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32,
+                   first = warp * EACH * 32 + lane;
+    uint64_t *start = (uint64_t *)p.starts, part[EACH], upto[EACH], place = 0;
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++)
-        part[k] = t * EACH + k < p.parts ? start[t * EACH + k] : 0;
+        upto[k] = part[k] = first + k * 32 < p.parts ? start[first + k * 32] : 0;
 #pragma unroll
-    for (uint32_t k = 0; k < EACH; k++)
-        mine += part[k];
-    uint64_t place = mine;
+    for (uint32_t h = 1; h < 32; h *= 2)
 #pragma unroll
-    for (uint32_t h = 1; h < 32; h *= 2) {
-        const uint64_t other = __shfl_up_sync(0xffffffffu, place, (int)h);
-        place += lane >= h ? other : 0;
-    }
-    if (lane == 31)
-        sum[warp] = place;
-    __syncthreads();
-    place -= mine;
-    for (uint32_t w = 0; w < warp; w++)
-        place += sum[w];
+        for (uint32_t k = 0; k < EACH; k++) {
+            const uint64_t other = __shfl_up_sync(0xffffffffu, upto[k], (int)h);
+            upto[k] += lane >= h ? other : 0;
+        }
 #pragma unroll
     for (uint32_t k = 0; k < EACH; k++) {
-        if (t * EACH + k < p.parts)
-            start[t * EACH + k] = place;
-        place += part[k];
+        part[k] = place + upto[k] - part[k];
+        place += __shfl_sync(0xffffffffu, upto[k], 31);
     }
-    if (t == SELECT_SCAN_THREADS - 1)
-        *(uint64_t *)p.count = place;
+    if (lane == 0)
+        sum[warp] = place;
+    __syncthreads();
+    uint64_t before = 0;
+    for (uint32_t w = 0; w < warp; w++)
+        before += sum[w];
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++)
+        if (first + k * 32 < p.parts)
+            start[first + k * 32] = before + part[k];
+    if (threadIdx.x == SELECT_SCAN_THREADS - 1)
+        *(uint64_t *)p.count = before + place;
 }
 
 /* Where the warp's share of the block's part begins among the selected: its bits are the words
@@ -226,7 +231,7 @@ static __device__ __forceinline__ int64_t place_of_warp(const select_params &p, 
  * does, and the lanes would store to the same banks: a lane takes one bit of each word instead. */
 static __device__ __forceinline__ uint32_t list_of_bits(uint32_t word, uint16_t *list)
 {
-    const uint32_t FEW = 512, lane = threadIdx.x % 32, below = (1u << lane) - 1;
+    const uint32_t FEW = 768, lane = threadIdx.x % 32, below = (1u << lane) - 1;
     uint32_t upto = __popc(word);
     uint32_t front = 0 - upto;
     for (uint32_t h = 1; h < 32; h *= 2) {
