@@ -8,7 +8,7 @@
 /* Functions 0 to 4: by log2 of the element. */
 enum { GATHER_ROWS = 5, GATHER_WARPS, GATHER_FAR, GATHER_LONG_ROW = 512, GATHER_SHORT_ROW = 16 };
 /* Elements of a table that no cache holds, and of indices that are worth an order. */
-enum { FAR_TABLE = 1 << 24, FAR_INDICES = 1 << 22 };
+enum { FAR_TABLE = 1 << 25, FAR_INDICES = 1 << 22 };
 
 /* A call with the innermost dimension perhaps seen as wider elements. */
 typedef struct {

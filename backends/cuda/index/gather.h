@@ -10,7 +10,7 @@ enum {
     GATHER_ROW_VECTORS = 4,
     GATHER_WARP_ROWS = 8,
     GATHER_FAR_TILE = 1 << 15, /* indices that a block puts in the order of memory */
-    GATHER_FAR_THREADS = 1024,
+    GATHER_FAR_THREADS = 512,
     GATHER_FAR_BINS = 256,
     GATHER_FAR_BYTES = 6 * GATHER_FAR_TILE + 4 * GATHER_FAR_BINS + GATHER_FAR_BINS / 8
 };

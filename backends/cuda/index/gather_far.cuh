@@ -7,7 +7,7 @@
 #include "index/gather.h"
 #include "index/status.cuh"
 
-enum { FAR_EACH = GATHER_FAR_TILE / GATHER_FAR_THREADS, FAR_AT_ONCE = 4 };
+enum { FAR_EACH = GATHER_FAR_TILE / GATHER_FAR_THREADS, FAR_AT_ONCE = 16 };
 #define FAR_NOWHERE 0xffffffffu
 
 /* The block's shared memory. */
@@ -31,20 +31,27 @@ static __device__ __forceinline__ uint32_t far_place(const gather_params &p, uin
     return FAR_NOWHERE;
 }
 
+/* Indices of a thread that are under way at once, from the tile's `first` on; of a tile of n. */
+static __device__ __forceinline__ void far_load(const gather_params &p, uint64_t tile,
+                                                uint32_t first, uint32_t n,
+                                                int64_t (&index)[FAR_AT_ONCE])
+{
+#pragma unroll
+    for (int e = 0; e < FAR_AT_ONCE; e++) {
+        const uint32_t i = first + e * GATHER_FAR_THREADS;
+        index[e] = i < n ? __ldg((const long long *)p.at + tile + i) : 0;
+    }
+}
+
 /* Calls use(position, place) for each of the thread's indices of a tile of n, several of which are under way at once. */
 template <class USE>
 static __device__ __forceinline__ void far_indices(const gather_params &p, uint64_t tile,
                                                    uint32_t n, USE use)
 {
-    const long long *at = (const long long *)p.at + tile;
 #pragma unroll 1
     for (uint32_t first = threadIdx.x; first < n; first += FAR_AT_ONCE * GATHER_FAR_THREADS) {
         int64_t index[FAR_AT_ONCE];
-#pragma unroll
-        for (int e = 0; e < FAR_AT_ONCE; e++) {
-            const uint32_t i = first + e * GATHER_FAR_THREADS;
-            index[e] = i < n ? __ldg(at + i) : 0;
-        }
+        far_load(p, tile, first, n, index);
 #pragma unroll
         for (int e = 0; e < FAR_AT_ONCE; e++) {
             const uint32_t i = first + e * GATHER_FAR_THREADS;
@@ -124,25 +131,44 @@ static __device__ __forceinline__ bool far_is_near(const gather_params &p, uint6
                                                    uint32_t n)
 {
     const long long *at = (const long long *)p.at + tile;
-    const uint32_t i = threadIdx.x * FAR_EACH;
+    const uint32_t i = threadIdx.x * 32;
     const int64_t apart = i + 1 < n ? at[i + 1] - at[i] : 0;
     return __syncthreads_count(apart >= -32 && apart <= 32) > GATHER_FAR_THREADS / 4;
+}
+
+/* Elements of indices as they are. */
+static __device__ __forceinline__ void far_follow(const gather_params &p, uint64_t tile, uint32_t n)
+{
+    uint32_t *value = (uint32_t *)p.value + tile;
+#pragma unroll 1
+    for (uint32_t first = threadIdx.x; first < n; first += FAR_AT_ONCE * GATHER_FAR_THREADS) {
+        uint32_t x[FAR_AT_ONCE];
+        int64_t index[FAR_AT_ONCE];
+        far_load(p, tile, first, n, index);
+#pragma unroll
+        for (int e = 0; e < FAR_AT_ONCE; e++) {
+            const uint32_t i = first + e * GATHER_FAR_THREADS;
+            const uint32_t place = i < n ? far_place(p, tile + i, index[e]) : FAR_NOWHERE;
+            x[e] = place == FAR_NOWHERE ? 0 : ((const uint32_t *)p.table)[place];
+        }
+#pragma unroll
+        for (int e = 0; e < FAR_AT_ONCE; e++)
+            if (first + e * GATHER_FAR_THREADS < n)
+                value[first + e * GATHER_FAR_THREADS] = x[e];
+    }
 }
 
 static __device__ __forceinline__ void far_tile_of(const gather_params &p, far_tile &t,
                                                    uint64_t tile, uint32_t n)
 {
-    uint32_t *value = (uint32_t *)p.value + tile;
     if (far_is_near(p, tile, n)) {
-        far_indices(p, tile, n, [&](uint32_t i, uint32_t place) {
-            value[i] = place == FAR_NOWHERE ? 0 : ((const uint32_t *)p.table)[place];
-        });
+        far_follow(p, tile, n);
         return;
     }
     far_order(p, t, tile, n);
     far_fetch(p, t, n);
     for (uint32_t i = threadIdx.x; i < n; i += GATHER_FAR_THREADS)
-        __stcs(value + i, t.word[i]);
+        __stcs((uint32_t *)p.value + tile + i, t.word[i]);
     __syncthreads();
 }
 

@@ -116,7 +116,7 @@ static int32_t launch(const cuda_kernel *k, ndp_stream *s, random_params *p)
 /* Normal deviates of deviation 1, a multiple of a Philox block's. */
 static int32_t launch_many(const cuda_kernel *k, ndp_stream *s, random_params *p)
 {
-    return cuda_launch(k, k->function[MANY], s, (uint32_t)k->dev->sm_count * 4, RANDOM_MANY_THREADS,
+    return cuda_launch(k, k->function[MANY], s, (uint32_t)k->dev->sm_count, RANDOM_MANY_THREADS,
                        RANDOM_MANY_BYTES, p);
 }
 static int is_many(const cuda_kernel *k, const random_params *p)

@@ -111,6 +111,15 @@ LEADING_FN bool leading_met(volatile uint32_t *table, uint32_t word)
     }
 }
 
+/* Adds the bits of all threads to what is at `to`; by warps, since shared memory takes one thread's at a time. */
+LEADING_FN void leading_gather_bits(unsigned long long *to, unsigned long long mine)
+{
+    for (int apart = 16; apart > 0; apart /= 2)
+        mine |= __shfl_xor_sync(0xffffffffu, mine, apart);
+    if (threadIdx.x % 32 == 0)
+        atomicOr(to, mine);
+}
+
 /* Block b looks at LEADING_FEWEST + b leading digits. Places of the sample are random, lest an order of the keys
  * deceive it. */
 template <class K>
@@ -133,7 +142,7 @@ __global__ void __launch_bounds__(LEADING_SAMPLE_THREADS) leading_sample(leading
 #pragma unroll
     for (int k = 0; k < EACH; k++)
         mine |= key[k] ^ first;
-    atomicOr(&differ, mine);
+    leading_gather_bits(&differ, mine);
     __syncthreads();
     const int end = leading_length(differ), begin = end - LEADING_BITS * digits;
     uint32_t alike = 0;
@@ -197,7 +206,7 @@ __global__ void __launch_bounds__(LEADING_COUNT_THREADS)
                 leading_count_keys<1>(bins, c, key);
             }
     }
-    atomicOr(&differ, mine);
+    leading_gather_bits(&differ, mine);
     __syncthreads();
     for (int p = 0; p < c.digits; p++)
         if (bins[p][threadIdx.x])

@@ -67,9 +67,10 @@ LEADING_FN void leading_extremes(int low, int high, bool has, int *least, int *g
 
 /* before: the key before the thread's first; at_front: that there is none. limit: keys of the window; n_ends: with
  * them the array ends. */
-LEADING_FN void leading_find_bounds(leading_window &w, const unsigned long long (&x)[LEADING_RUN_EACH],
-                                    unsigned long long before, bool at_front, int limit, bool n_ends,
-                                    int bit)
+LEADING_FN void leading_find_bounds(leading_window &w,
+                                    const unsigned long long (&x)[LEADING_RUN_EACH],
+                                    unsigned long long before, bool at_front, int limit,
+                                    bool n_ends, int bit)
 {
     int first = LEADING_NOWHERE, last = -1, next = LEADING_NOWHERE;
 #pragma unroll
@@ -90,7 +91,8 @@ LEADING_FN void leading_find_bounds(leading_window &w, const unsigned long long 
 
 /* Sorts all keys of the window: by turns those of each thread, and the upper half of each with its neighbour's lower
  * half, until no two halves are in the wrong order. `half` is shared memory that is not in use. */
-LEADING_FN void leading_sort_window(unsigned long long *half, unsigned long long (&x)[LEADING_RUN_EACH])
+LEADING_FN void leading_sort_window(unsigned long long *half,
+                                    unsigned long long (&x)[LEADING_RUN_EACH])
 {
     const int H = LEADING_RUN_EACH / 2;
     unsigned long long *mine = half + threadIdx.x * (H + 1), *theirs = mine + H + 1;
@@ -230,7 +232,8 @@ __global__ void __launch_bounds__(LEADING_LONG_THREADS) leading_long(leading_buf
 {
     const leading_move<K> move = leading_move_of(b, b.state->passes);
     for (uint32_t run = blockIdx.x; run < b.state->long_runs; run += gridDim.x) {
-        const uint32_t at = b.long_runs[run], end = leading_run_end(move.from, b.n, at, b.state->begin);
+        const uint32_t at = b.long_runs[run],
+                       end = leading_run_end(move.from, b.n, at, b.state->begin);
         for (uint32_t i = at + threadIdx.x; i < end; i += LEADING_LONG_THREADS)
             move.to[i] = move.from[i];
         leading_network(move.to + at, end - at);

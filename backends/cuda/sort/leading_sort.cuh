@@ -11,8 +11,8 @@
 
 struct leading_policy {
     enum {
-        BLOCK_THREADS = 384,
-        ITEMS_PER_THREAD = 15,
+        BLOCK_THREADS = 512,
+        ITEMS_PER_THREAD = 11,
         RANK_NUM_PARTS = 1,
         RADIX_BITS = LEADING_BITS
     };
@@ -130,7 +130,7 @@ static void leading_launch(const leading_buffers<K> &b, unsigned sms, cudaStream
     leading_scan<<<1, LEADING_DIGITS, 0, s>>>(b.state, b.n);
     for (int pass = 0; pass < LEADING_MOST; pass++)
         leading_pass<leading_policy, K><<<4 * sms, leading_policy::BLOCK_THREADS, 0, s>>>(b, pass);
-    leading_runs<K><<<8 * sms, LEADING_RUN_THREADS, 0, s>>>(b);
+    leading_runs<K><<<16 * sms, LEADING_RUN_THREADS, 0, s>>>(b);
     leading_long<K><<<sms, LEADING_LONG_THREADS, 0, s>>>(b);
 }
 
