@@ -167,28 +167,30 @@ CM_FN float cm_f32_gelu_tanh(float x)
     cm_pair<float> y = cm_product(v, cm_two(x, 0.0f));
     return cm_gated(x, y.hi, y.lo);
 }
-/* t exp(t^2/2) Phi(-t), t >= 0: (t/2 + t p)/(1 + t), where p is a polynomial in t/(t + 4) that is small beside
+/* t exp(t^2/2) Phi(-t), t >= 0: (t/2 + t p)/(1 + t), where p is a polynomial in t/(t + 5) that is small beside
  * 1/2, so that its rounding is too. */
 CM_FN cm_pair<float> cm_tail_scaled(float t)
 {
-    float s = t + 4.0f, r = cm_rcp(s), half = 0.5f * t, d = 1.0f + t;
-    r = cm_fma(cm_fma(-r, s, 1.0f), r, r);
-    float p = cm_tail_rest(cm_fma(t, r, -0.4375f)), n = cm_fma(t, p, half);
+    float p = cm_tail_rest(cm_fma(t, cm_rcp(t + 5.0f), -0.375f)), half = 0.5f * t, d = 1.0f + t;
+    float n = cm_fma(t, p, half);
     return cm_quotient(cm_two(n, cm_fma(t, p, half - n)), cm_two(d, t - (d - 1.0f)));
 }
 /* x Phi(x): of x < 0 the tail alone, which is (1 + w) 2^k of the scaled one; else x less the tail. The
- * power of two is 2^64 times what it should be, so that the result may be subnormal. */
+ * power of two is 2^64 times what it should be, so that the result may be subnormal. x*x/2 is in two parts:
+ * the first less k ln 2 is exact, and e^rest of what is left, rest < 2^-17, is 1 + rest. */
 CM_FN float cm_f32_gelu(float x)
 {
+    const float magic =
+        12582912.0f + 127 + 64;       /* 1.5*2^23: the sum's low bits are k + 64, biased */
     float a = fminf(fabsf(x), 15.0f); /* Phi(-15) is 2^-167 */
     cm_pair<float> y = cm_product(a, 0.5f * a), z = cm_tail_scaled(a);
-    float shifted = cm_fma(y.hi, -cm_const<float>::log2e, 12582912.0f), k = shifted - 12582912.0f;
-    cm_pair<float> r = cm_fast_sum(-cm_fma(k, cm_const<float>::ln2, y.hi),
-                                   -cm_fma(k, cm_const<float>::ln2_low, y.lo));
-    float w = cm_fma(r.hi * r.hi, cm_exp_poly(r.hi), r.hi);
-    z.lo = cm_fma(z.hi, r.lo, cm_fma(z.lo, w, z.lo));
-    float tail =
-        (z.hi + cm_fma(z.hi, w, z.lo)) * cm_of_bits((cm_bits(shifted) << 23) + 0x5f800000u);
+    float shifted = cm_fma(y.hi, -cm_const<float>::log2e, magic), k = shifted - magic;
+    float r = -cm_fma(k, cm_const<float>::ln2, y.hi);
+    float rest = -cm_fma(k, cm_const<float>::ln2_low, y.lo);
+    float w = cm_fma(r * r, cm_exp_poly(r), r);
+    z.lo = cm_fma(z.hi, rest, z.lo);
+    z.lo = cm_fma(z.lo, w, z.lo);
+    float tail = (z.hi + cm_fma(z.hi, w, z.lo)) * cm_of_bits(cm_bits(shifted) << 23);
     return cm_fma(tail, -0x1p-64f, x * (x < 0 ? 0.0f : 1.0f));
 }
 CM_FN float cm_f32_elu(float x, float alpha)

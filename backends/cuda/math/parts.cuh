@@ -283,12 +283,12 @@ CM_FN float cm_tail_poly(float u)
                        -6.19021084e-05f, -9.13359981e-05f};
     return cm_poly(c, u);
 }
-/* exp(t^2/2) Phi(-t) (1 + t) less 1/2 over t/(t + 4) - 0.4375 */
+/* exp(t^2/2) Phi(-t) (1 + t) less 1/2 over t/(t + 5) - 0.375, t <= 15 */
 CM_FN float cm_tail_rest(float u)
 {
-    const float c[] = {-0.0157044027f, -0.197176799f, -0.000449360232f, 0.381547838f,
-                       -0.712800622f,  0.688530207f,  -0.283467919f,    -0.129715249f,
-                       0.181974813f,   0.0145577677f, -0.0737113729f};
+    const float c[] = {-0.0139442058f, -0.205923736f, 0.0350410268f, 0.459691942f,
+                       -1.20494044f,   1.83282959f,   -1.87945139f,  1.21334767f,
+                       -0.266508102f,  -0.282524496f, 0.208312914f};
     return cm_poly(c, u);
 }
 /* erf(x)/x - 1, w = x^2: for double what follows its terms erf0 + erf1 w, over w^2, w <= 1.5625;
