@@ -214,6 +214,13 @@ void cv_direct_plan(cv_plan *p);
 void cv_direct_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
 void cv_direct_run(cv_run *r);
 
+/* Tasks of a chunk, of which so many are worth one: fewer where threads would have few chunks, but a 16th of it. */
+static inline int64_t cv_grain(int64_t tasks, int64_t worth)
+{
+    const int64_t least = cpu_ceil_div(worth, 16), fair = tasks / (4 * (int64_t)cpu_threads());
+    return fair >= worth ? worth : fair > least ? fair : least;
+}
+
 /* ---- pairs.c ---- */
 /* By shapes and dtype alone. */
 int cv_pairs_serves(const ndp_call *call);
