@@ -319,6 +319,7 @@ int32_t cv_pairs_weight(const ndp_call *call)
     cv_pairs_steps(&w.f.pairs.pixels, w.axis,
                    (cv_pairs_step *)(void *)(w.scratch + w.f.pairs.steps_at));
     run_turns(&w);
-    cpu_parallel(w.f.groups * w.f.co, 1 + 16384 / (w.f.ci * w.f.most_taps + 1), save_rows, &w);
+    const int64_t rows = w.f.groups * w.f.co;
+    cpu_parallel(rows, cv_grain(rows, 1 + 16384 / (w.f.ci * w.f.most_taps + 1)), save_rows, &w);
     return NDP_OK;
 }
