@@ -193,6 +193,6 @@ void cv_beside_rows(cv_run *r)
     const cv_plan *p = r->p;
     const int64_t work = p->groups * p->out.extent[2] * (p->most_taps + 1);
     pack_taps(r);
-    cpu_parallel(p->images * p->out.extent[0] * p->out.extent[1], 1 + 65536 / (work + 1), run_rows,
-                 r);
+    const int64_t rows = p->images * p->out.extent[0] * p->out.extent[1];
+    cpu_parallel(rows, cv_grain(rows, 1 + 65536 / (work + 1)), run_rows, r);
 }

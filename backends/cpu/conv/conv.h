@@ -214,16 +214,23 @@ void cv_direct_plan(cv_plan *p);
 void cv_direct_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
 void cv_direct_run(cv_run *r);
 
+/* Tasks of a chunk, of which so many are worth one: fewer where threads would have few chunks, but a 16th of it. */
+static inline int64_t cv_grain(int64_t tasks, int64_t worth)
+{
+    const int64_t least = cpu_ceil_div(worth, 16), fair = tasks / (4 * (int64_t)cpu_threads());
+    return fair >= worth ? worth : fair > least ? fair : least;
+}
+
 /* ---- pairs.c ---- */
 /* By shapes and dtype alone. */
 int cv_pairs_serves(const ndp_call *call);
 /* Of all phases of a plan. */
 void cv_pixels_plan(const cv_plan *p, cv_pixels *g);
-/* Rows first to end of a unit, an image's group, into its copy; which exponents they have. */
-cv_pairs_range cv_pixels_pack(const cv_plan *p, const cv_pixels *g, int64_t unit, int64_t first,
-                              int64_t end, char *to);
-/* Zeros behind a unit's rows, which tiles reach into. */
-void cv_pixels_end(const cv_pixels *g, char *to);
+/* Pieces that a unit, an image's group, is copied by: a few rows, or part of a row. */
+int64_t cv_pixels_pieces(const cv_pixels *g);
+/* One of them into a unit's copy, and behind the last one zeros, which tiles reach into; which exponents it has. */
+cv_pairs_range cv_pixels_pack(const cv_plan *p, const cv_pixels *g, int64_t unit, int64_t piece,
+                              char *to);
 cv_pairs_runs cv_pairs_runs_of(int64_t channels, const nd_window_axis *along);
 /* The tap that number e of run r meets. */
 int64_t cv_pairs_tap(const cv_pairs_runs *r, const nd_window_axis *along, int64_t channels,

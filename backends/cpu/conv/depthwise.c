@@ -169,6 +169,8 @@ void cv_depthwise(cv_run *r)
     const int64_t work = cv_product(p->out.extent) / phases * (p->ci * p->most_taps + 1);
     if (p->by_channels)
         cv_beside_rows(r);
-    else
-        cpu_parallel(p->images * p->groups * p->co * phases, 1 + 65536 / (work + 1), run_planes, r);
+    else {
+        const int64_t planes = p->images * p->groups * p->co * phases;
+        cpu_parallel(planes, cv_grain(planes, 1 + 65536 / (work + 1)), run_planes, r);
+    }
 }

@@ -49,6 +49,8 @@ int cv_pairs_serves(const ndp_call *call)
 
 /* ---- copies of images ---- */
 
+enum { PIECE = 8192, MOST_ROWS = 8 }; /* elements, and rows, that a task copies */
+
 void cv_pixels_plan(const cv_plan *p, cv_pixels *g)
 {
     int64_t extent[3] = {1, 1, 1};
@@ -109,36 +111,53 @@ static void pack_run(const cv_plan *p, const char *from, int64_t n, char *to)
                 memcpy(to + (i * c + k) * 2, from + (i * x->space[2] + k * x->channel) * 2, 2);
 }
 
-cv_pairs_range cv_pixels_pack(const cv_plan *p, const cv_pixels *g, int64_t unit, int64_t first,
-                              int64_t end, char *to)
+/* Pixels of a piece. */
+static int64_t piece_of(const cv_pixels *g)
+{
+    const int64_t wanted = mm_round_up(PIECE / g->channels + 1, 32), rows = wanted / g->columns;
+    return rows == 0 ? wanted : (rows < MOST_ROWS ? rows : MOST_ROWS) * g->columns;
+}
+
+int64_t cv_pixels_pieces(const cv_pixels *g)
+{
+    return cpu_ceil_div(g->rows * g->columns, piece_of(g));
+}
+
+/* Of row r of pixels, those of columns from first to end. */
+static void pack_part(const cv_plan *p, const cv_pixels *g, const char *from, int64_t r,
+                      int64_t first, int64_t end, char *to)
+{
+    const cv_image *x = &p->source;
+    const int64_t pixel = p->ci * 2, h = r + g->low[0];
+    int64_t left = -g->low[1], right = x->extent[2] - g->low[1];
+    if (h < 0 || h >= x->extent[1])
+        right = left = end;
+    left = left < first ? first : left < end ? left : end;
+    right = right < left ? left : right < end ? right : end;
+    memset(to, 0, (size_t)((left - first) * pixel));
+    memset(to + (right - first) * pixel, 0, (size_t)((end - right) * pixel));
+    if (left < right)
+        pack_run(p, from + (h * x->space[1] + (left + g->low[1]) * x->space[2]) * 2, right - left,
+                 to + (left - first) * pixel);
+}
+
+cv_pairs_range cv_pixels_pack(const cv_plan *p, const cv_pixels *g, int64_t unit, int64_t piece,
+                              char *to)
 {
     const cv_image *x = &p->source;
     const char *from =
         x->data + (unit / p->groups * x->image + unit % p->groups * p->ci * x->channel) * 2;
-    const int64_t pixel = p->ci * 2, row = g->columns * pixel;
-    int64_t left = g->low[1] < 0 ? -g->low[1] : 0, right = x->extent[2] - g->low[1];
-    left = left < g->columns ? left : g->columns;
-    right = right < left ? left : right < g->columns ? right : g->columns;
-    for (int64_t r = first; r < end; r++) {
-        char *at = to + r * row;
-        const int64_t h = r + g->low[0];
-        if (h < 0 || h >= x->extent[1]) {
-            memset(at, 0, (size_t)row);
-            continue;
-        }
-        memset(at, 0, (size_t)(left * pixel));
-        memset(at + right * pixel, 0, (size_t)((g->columns - right) * pixel));
-        pack_run(p, from + (h * x->space[1] + (left + g->low[1]) * x->space[2]) * 2, right - left,
-                 at + left * pixel);
+    const int64_t pixel = p->ci * 2, n = piece_of(g), first = piece * n, all = g->rows * g->columns,
+                  end = all - first < n ? all : first + n;
+    for (int64_t i = first, next; i < end; i = next) {
+        const int64_t r = i / g->columns, column = i % g->columns;
+        next = (r + 1) * g->columns < end ? (r + 1) * g->columns : end;
+        pack_part(p, g, from, r, column, column + next - i, to + i * pixel);
     }
-    return p->isa->pairs_range((const uint16_t *)(const void *)(to + first * row),
-                               (end - first) * row / 2);
-}
-
-void cv_pixels_end(const cv_pixels *g, char *to)
-{
-    const int64_t n = g->rows * g->columns * g->channels * 2;
-    memset(to + n, 0, (size_t)(g->bytes - n));
+    if (end == all)
+        memset(to + all * pixel, 0, (size_t)(g->bytes - all * pixel));
+    return p->isa->pairs_range((const uint16_t *)(const void *)(to + first * pixel),
+                               (end - first) * p->ci);
 }
 
 /* ---- steps ---- */

@@ -122,22 +122,17 @@ typedef struct {
     int way;
 } turn;
 
-/* Tasks count units and runs of rows of their copies. */
-enum { PACKED_ROWS = 8 };
+/* Tasks count units and pieces of their copies. */
 static void pack_pixels(void *ctx, int64_t begin, int64_t end)
 {
     const turn *t = ctx;
     const cv_plan *p = t->a->r->p;
     const cv_pixels *g = &p->pairs.pixels;
-    const int64_t runs = cpu_ceil_div(g->rows, PACKED_ROWS);
-    for (int64_t task = begin; task < end; task++) {
-        const int64_t unit = task / runs, row = task % runs * PACKED_ROWS;
-        const int64_t last = row + PACKED_ROWS < g->rows ? row + PACKED_ROWS : g->rows;
-        char *to = t->a->r->packed + p->pairs.pixels_at + unit * g->bytes;
-        atomic_fetch_or(&t->a->pixels, cv_pixels_pack(p, g, t->first + unit, row, last, to));
-        if (last == g->rows)
-            cv_pixels_end(g, to);
-    }
+    const int64_t pieces = cv_pixels_pieces(g);
+    for (int64_t task = begin; task < end; task++)
+        atomic_fetch_or(&t->a->pixels, cv_pixels_pack(p, g, t->first + task / pieces, task % pieces,
+                                                      t->a->r->packed + p->pairs.pixels_at +
+                                                          task / pieces * g->bytes));
 }
 
 typedef struct {
@@ -307,8 +302,7 @@ void cv_pairs_conv(cv_run *r)
     for (int64_t first = 0; first < units; first += s->units) {
         turn t = {&a, first, units - first < s->units ? units - first : s->units, 0};
         a.pixels = 0;
-        cpu_parallel(t.units * cpu_ceil_div(s->pixels.rows, PACKED_ROWS),
-                     1 + 8192 / (s->pixels.columns * p->ci * PACKED_ROWS + 1), pack_pixels, &t);
+        cpu_parallel(t.units * cv_pixels_pieces(&s->pixels), 1, pack_pixels, &t);
         t.way = cv_pairs_way(a.weights, a.pixels);
         cpu_parallel(t.units * phases * s->tiles_o * s->tiles_p, 1 + 32768 / (work + 1), run_tiles,
                      &t);

@@ -70,20 +70,16 @@ static void plan_call(work *w, const ndp_call *call)
 
 /* ---- copies ---- */
 
-enum { PACKED_ROWS = 8 };
 static void pack_pixels(void *ctx, int64_t begin, int64_t end)
 {
     work *w = ctx;
     const cv_pixels *g = &w->f.pairs.pixels;
-    const int64_t runs = cpu_ceil_div(g->rows, PACKED_ROWS);
-    for (int64_t task = begin; task < end; task++) {
-        const int64_t unit = task / runs, row = task % runs * PACKED_ROWS;
-        const int64_t last = row + PACKED_ROWS < g->rows ? row + PACKED_ROWS : g->rows;
-        char *to = w->scratch + w->f.pairs.pixels_at + unit * g->bytes;
-        atomic_fetch_or(&w->pixels, cv_pixels_pack(&w->f, g, w->first + unit, row, last, to));
-        if (last == g->rows)
-            cv_pixels_end(g, to);
-    }
+    const int64_t pieces = cv_pixels_pieces(g);
+    for (int64_t task = begin; task < end; task++)
+        atomic_fetch_or(
+            &w->pixels,
+            cv_pixels_pack(&w->f, g, w->first + task / pieces, task % pieces,
+                           w->scratch + w->f.pairs.pixels_at + task / pieces * g->bytes));
 }
 
 /* The gradients of n channels from `from` on, each channel's positions in one row. */
@@ -298,8 +294,7 @@ static void run_turns(work *w)
     for (w->first = 0; w->first < all; w->first += s->units) {
         w->units = all - w->first < s->units ? all - w->first : s->units;
         w->pixels = w->gradient = 0;
-        cpu_parallel(w->units * cpu_ceil_div(s->pixels.rows, PACKED_ROWS),
-                     1 + 8192 / (s->pixels.columns * f->ci * PACKED_ROWS + 1), pack_pixels, w);
+        cpu_parallel(w->units * cv_pixels_pieces(&s->pixels), 1, pack_pixels, w);
         cpu_parallel(w->units * s->blocks_o, 1 + 8192 / (s->columns * CV_PAIRS_TILE),
                      pack_gradients, w);
         w->way = cv_pairs_way(w->pixels, w->gradient);
@@ -324,6 +319,7 @@ int32_t cv_pairs_weight(const ndp_call *call)
     cv_pairs_steps(&w.f.pairs.pixels, w.axis,
                    (cv_pairs_step *)(void *)(w.scratch + w.f.pairs.steps_at));
     run_turns(&w);
-    cpu_parallel(w.f.groups * w.f.co, 1 + 16384 / (w.f.ci * w.f.most_taps + 1), save_rows, &w);
+    const int64_t rows = w.f.groups * w.f.co;
+    cpu_parallel(rows, cv_grain(rows, 1 + 16384 / (w.f.ci * w.f.most_taps + 1)), save_rows, &w);
     return NDP_OK;
 }

@@ -237,11 +237,10 @@ int32_t cv_weight_run(const ndp_call *call)
     r.slots = (char *)r.busy + mm_round_up(r.n_slots, 64);
     memset(r.busy, 0, (size_t)r.n_slots);
     const int64_t task = p.tile_o * p.tile_l * p.part_units * (p.planes ? p.positions : p.depth);
-    if (p.planes)
-        cpu_parallel(p.parts * p.groups, 1 + MM_TASK_WORK / 2 / (task + 1), run_planes, &r);
-    else
-        cpu_parallel(p.parts * p.groups * p.tiles_o * p.tiles_l, 1 + MM_TASK_WORK / 2 / (task + 1),
-                     run_tiles, &r);
-    cpu_parallel(p.groups * p.co, 1 + 16384 / (p.lanes * p.parts + 1), save_rows, &r);
+    const int64_t tasks = p.parts * p.groups * (p.planes ? 1 : p.tiles_o * p.tiles_l);
+    cpu_parallel(tasks, cv_grain(tasks, 1 + MM_TASK_WORK / 2 / (task + 1)),
+                 p.planes ? run_planes : run_tiles, &r);
+    const int64_t rows = p.groups * p.co;
+    cpu_parallel(rows, cv_grain(rows, 1 + 16384 / (p.lanes * p.parts + 1)), save_rows, &r);
     return NDP_OK;
 }

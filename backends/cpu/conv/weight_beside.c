@@ -115,6 +115,7 @@ static void add_row(const cv_plan *f, const nd_window_axis axis[3], const int64_
 typedef struct {
     const cv_plan *f;
     double *sums;
+    const ndp_view *out;
 } work;
 
 /* Tasks count parts. */
@@ -142,22 +143,24 @@ static void run_parts(void *ctx, int64_t begin, int64_t end)
     }
 }
 
-/* The parts' sums, in order, into the weight; in the type of the sums they take the place of the first. */
-static void save(const work *w, const ndp_view *out)
+/* Tasks count taps: the parts' sums, in order, into the weight; in the type of the sums they take the place of the first. */
+static void save_taps(void *ctx, int64_t begin, int64_t end)
 {
+    const work *w = ctx;
     const cv_plan *f = w->f;
-    const int64_t taps = f->most_taps, size = taps * f->groups;
-    for (int64_t part = 1; part < parts_of(f); part++)
-        for (int64_t i = 0; i < size; i++)
-            w->sums[i] += w->sums[part * size + i];
-    if (f->k->element == sizeof(float))
-        for (int64_t i = 0; i < size; i++)
-            ((float *)w->sums)[i] = (float)w->sums[i];
-    for (int64_t t = 0; t < taps; t++) {
+    const ndp_view *out = w->out;
+    const int64_t parts = parts_of(f), size = f->most_taps * f->groups;
+    for (int64_t t = begin; t < end; t++) {
+        double *sum = w->sums + t * f->groups;
+        for (int64_t part = 1; part < parts; part++)
+            for (int64_t i = 0; i < f->groups; i++)
+                sum[i] += sum[part * size + i];
+        for (int64_t i = 0; f->k->element == sizeof(float) && i < f->groups; i++)
+            ((float *)sum)[i] = (float)sum[i];
         const int64_t offset = t / f->kernel[2] / f->kernel[1] * out->stride[2] +
                                t / f->kernel[2] % f->kernel[1] * out->stride[3] +
                                t % f->kernel[2] * out->stride[4];
-        f->k->save[out->dtype]((char *)w->sums + t * f->groups * f->k->element, f->groups,
+        f->k->save[out->dtype]((char *)sum, f->groups,
                                (char *)cpu_ptr(out) + offset * ndp_dtype_size(out->dtype),
                                out->stride[0]);
     }
@@ -170,7 +173,7 @@ int64_t cv_weight_beside_bytes(const cv_plan *f)
 
 void cv_weight_beside(const cv_plan *f, const ndp_view *out, void *scratch)
 {
-    work w = {.f = f, .sums = scratch};
+    work w = {.f = f, .sums = scratch, .out = out};
     cpu_parallel(parts_of(f), 1, run_parts, &w);
-    save(&w, out);
+    cpu_parallel(f->most_taps, 1 + 8192 / (parts_of(f) * f->groups + 1), save_taps, &w);
 }

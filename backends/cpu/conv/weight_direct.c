@@ -348,5 +348,5 @@ void cv_weight_direct_run(const cv_plan *f, const cv_weight_direct *d, const ndp
             cpu_parallel(tasks, 1 + MM_TASK_WORK / 4 / (work + 1), run_tiles, &t);
         }
     result r = {&t, out};
-    cpu_parallel(f->groups * f->co, 1 + 16384 / n, save_rows, &r);
+    cpu_parallel(f->groups * f->co, cv_grain(f->groups * f->co, 1 + 16384 / n), save_rows, &r);
 }

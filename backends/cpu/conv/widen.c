@@ -110,7 +110,7 @@ static void copy_view(const ndp_view *from, const ndp_view *to, int64_t first)
     copy c = {mm_kernels_for(from->dtype, NDP_F32), from, to, first};
     const int64_t lines = to->shape[order[0]] * to->shape[order[1]] * to->shape[order[2]];
     const int64_t line = to->shape[order[3]] * to->shape[order[4]];
-    cpu_parallel(lines, 1 + (1 << 14) / (line + 1), copy_lines, &c);
+    cpu_parallel(lines, cv_grain(lines, 1 + (1 << 14) / (line + 1)), copy_lines, &c);
 }
 
 int cv_wide_turn(cv_wide *w, int64_t *first)

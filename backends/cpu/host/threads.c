@@ -150,7 +150,9 @@ static void lab_dump(void)
     const int64_t show = lab;
     for (int64_t j = lab_jobs > show ? lab_jobs - show : 0; j < lab_jobs; j++) {
         const int i = (int)(j % LAB_JOBS), b = (int)((j + LAB_JOBS - 1) % LAB_JOBS);
-        fprintf(stderr, "job chunks %4lld threads %2d joined %2d: gap %5.1f wall %6.1f own %6.1f us, busy %7.1f most %5.1f; second to begin after %5.1f, last %5.1f\n",
+        fprintf(stderr,
+                "job chunks %4lld threads %2d joined %2d: gap %5.1f wall %6.1f own %6.1f us, busy "
+                "%7.1f most %5.1f; second to begin after %5.1f, last %5.1f\n",
                 (long long)lab_job[i].chunks, lab_job[i].threads, lab_job[i].who,
                 j ? (double)(lab_job[i].open - lab_job[b].end) / 1e3 : 0.,
                 (double)(lab_job[i].end - lab_job[i].open) / 1e3,
