@@ -371,14 +371,16 @@ def test_pools_of_planes(device, dtype):
 
 
 @cases(*[(d, t) for d in DEVICES for t in FLOATS])
-def test_pool_gradients_of_pairs_of_rows(device, dtype):
-    """Windows in steps of two over planes of every height, whose rows are whole vectors; gradients are small integers, which sums keep."""
+def test_pool_gradients_of_whole_rows(device, dtype):
+    """The usual windows over planes of every height, whose rows are whole vectors; gradients are small integers, which sums keep."""
     rng = np.random.default_rng(16)
     for shape in ((2, 3, 8, 32), (2, 3, 7, 32), (1, 2, 3, 64), (2, 2, 2, 16), (2, 3, 17, 48)):
         n, c, height, width = shape
         values = rng.permutation(int(np.prod(shape))).reshape(shape) % 101
         x = nd.astype(from_numpy(values.astype("float64"), device), dtype)
-        for k, s, p in ((2, 2, 0), (3, 2, 1)):
+        for k, s, p in ((2, 2, 0), (3, 1, 1), (3, 2, 1), (5, 1, 2)):
+            if height + 2 * p < k:
+                continue
             y, at = F.max_pool2d(x, k, s, p, return_indices=True)
             g = rng.integers(-4, 5, y.shape)
             grad = nd.astype(from_numpy(g.astype("float64"), device), dtype)
@@ -455,6 +457,26 @@ def test_images_of_other_sizes(device, dtype):
                 got = host(nd.astype(F.interpolate(image, size=size, mode=mode), nd.float64))
                 bound = 0 if shares is None else 16 * FLOATS[dtype]
                 np.testing.assert_allclose(got, want, rtol=bound, atol=bound * 4, err_msg=f"{mode} {height} {width} {size}")
+
+
+@cases(*[(d, t) for d in DEVICES for t in FLOATS])
+def test_gradients_of_images_of_other_sizes(device, dtype):
+    """The transposed matrices of both axes, in float64, of which those of images twice as large have known shares."""
+    rng = np.random.default_rng(18)
+    cubic = [-0.03515625, 0.26171875, 0.87890625, -0.10546875]
+    modes = (("nearest", [1.0], None), ("bilinear", [0.25, 0.75], lambda d: max(0.0, 1 - d)), ("bicubic", cubic, keys))
+    for (height, width), size in (((1, 8), None), ((2, 16), None), ((3, 8), None), ((7, 24), None), ((5, 6), None), ((5, 7), (9, 12)),
+                                  ((8, 8), (3, 4)), ((1, 9), (6, 20)), ((13, 6), (14, 16)), ((6, 5), (5, 8)), ((4, 2), (40, 31))):
+        for mode, twice, shares in modes:
+            rows, columns = [doubled(np.eye(n), twice, 0) if size is None else resampled(np.eye(n), shares, size[d], 0)
+                             for d, n in enumerate((height, width))]
+            g, g64 = rounded(rng, (2, 3, len(rows), len(columns)), dtype, device)
+            to = {"scale_factor": 2} if size is None else {"size": size}
+            for grad, there in ((g, g64), (g[:, 1:], g64[:, 1:])):
+                want, most = rows.T @ there @ columns, abs(rows.T) @ abs(there) @ abs(columns)
+                got = host(nd.astype(F.interpolate_grad(grad, (2, there.shape[1], height, width), mode=mode, **to), nd.float64))
+                over = abs(got - want) / (FLOATS[dtype] * (abs(want) + 2.0 ** -14) + 64 * min(FLOATS[dtype], 2.0 ** -23) * most)
+                assert over.max() <= 2, (mode, height, width, size, over.max())
 
 
 @cases(*DEVICES)

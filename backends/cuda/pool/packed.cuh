@@ -42,11 +42,8 @@ template <int STEP> struct packed_row {
     {
 #pragma unroll
         for (int k = 0; k < STEP; k++) {
-            const uint4 four = ((const uint4 *)(row + first))[k];
-            at[1 + 4 * k] = four.x;
-            at[2 + 4 * k] = four.y;
-            at[3 + 4 * k] = four.z;
-            at[4 + 4 * k] = four.w;
+            const neural_raw<T, VECTOR> some = neural_read<T, VECTOR>(row + first + k * VECTOR);
+            memcpy(&at[1 + k * VECTOR / 2], &some, sizeof some);
         }
         if (BEFORE && first)
             at[0] = *(const uint32_t *)(row + first - 2);
@@ -104,13 +101,12 @@ template <int KERNEL, int STEP, int BEFORE, int ROWS> WINDOW_FN void pool_packed
 #pragma unroll
             for (int t = 1; t < KERNEL; t++)
                 all.meet(line[o * STEP + t]);
-            uint4 y;
-            y.x = packed_window<KERNEL, STEP>(all, 0);
-            y.y = packed_window<KERNEL, STEP>(all, 1);
-            y.z = packed_window<KERNEL, STEP>(all, 2);
-            y.w = packed_window<KERNEL, STEP>(all, 3);
+            neural_raw<T, VECTOR> y;
+#pragma unroll
+            for (int k = 0; k < VECTOR / 2; k++)
+                y.at[k] = packed_window<KERNEL, STEP>(all, k);
             if (h0 + o < p.grid_extent[1])
-                *(uint4 *)(to + o * p.grid_stride[3]) = y;
+                *(neural_raw<T, VECTOR> *)(to + o * p.grid_stride[3]) = y;
         }
     });
 }
