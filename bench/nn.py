@@ -113,6 +113,30 @@ class Bench:
         return x, t.requires_grad_() if grad else t
 
 
+def losses(b, F, dtype, size, k):
+    """Embeddings, whose bytes are those of the rows that are read and written, and of the table for their gradient; losses by mean, which read two
+    arrays, and their gradients, which write a third."""
+    words, width, n = 50000, 1024, 32768 // k
+    w, tw = b.pair((words, width), dtype)
+    g, tg = b.pair((n, width), dtype)
+    i = nd.astype(nd.random.default_rng(3).integers(0, words, n, device=b.device), nd.int64)
+    ti = torch.randint(0, words, (n,), device=b.peer) if b.peer else None
+    b.row(f"embedding {dtype}", lambda: (lambda: nd.nn.embedding(i, w), lambda: F.embedding(ti, tw)), 2 * size * n * width)
+    b.row(f"embedding_grad {dtype}", lambda: (lambda: nd.nn.embedding_grad(g, i, words),
+                                              lambda: torch.ops.aten.embedding_dense_backward(tg, ti, words, -1, False)), size * (n + words) * width)
+    x, t = b.pair((2 ** 25 // k,), dtype, True)
+    y, ty = b.pair((2 ** 25 // k,), dtype)
+    one = nd.astype(nd.ones((), device=b.device), dtype)
+    for name in ("mse_loss", "binary_cross_entropy_with_logits", "kl_div", "huber_loss"):
+        ours, theirs, grad = getattr(nd.nn, name), getattr(F, name, None), getattr(nd.nn, name + "_grad")
+
+        def backward():
+            loss = theirs(t, ty)
+            return lambda: torch.autograd.grad(loss, t, retain_graph=True)
+        b.row(f"{name} {dtype}", lambda: (lambda: ours(x, y), lambda: theirs(t.detach(), ty)), 2 * size * x.size)
+        b.row(f"{name}_grad {dtype}", lambda: (lambda: grad(one, x, y), backward() if b.peer else None), 3 * size * x.size)
+
+
 def rows(b, small):
     k = 8 if small else 1
     F = torch.nn.functional if torch else None
@@ -149,6 +173,7 @@ def rows(b, small):
             b.row(f"rope {layout} {dtype}", lambda: (lambda: nd.nn.rope(x, c, s, layout=layout), None), 2 * size * x.size)
         key = nd.random.Key(1)
         b.row(f"dropout {dtype}", lambda: (lambda: nd.nn.dropout(x, 0.1, key=key), lambda: F.dropout(t, 0.1)), 2 * size * x.size)
+        losses(b, F, dtype, size, k)
         x, t = b.pair((32 // k, 64, 112, 112), dtype)
         w, tw = b.pair((64,), dtype)
         b.row(f"batch_norm training {dtype}", lambda: (lambda: nd.nn.batch_norm(x, None, None, w, w, training=True),
