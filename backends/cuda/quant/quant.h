@@ -27,9 +27,9 @@ enum { HELD_MOST = 4096 };
 enum {
     TILE_ROWS = 16,
     TILE_SPAN = 256,
-    TILE_WARPS = 16,
+    TILE_SPANS = 16,
     TILE_ROUNDED = 320,
-    TILES_KEPT = 8,
+    TILES_KEPT = 16,
     TILE_STAGES = 12
 };
 
@@ -41,7 +41,7 @@ typedef struct {
     int32_t format, dtype;  /* of blocks; of a or out */
     int32_t word;           /* blocks may be read 2 or 4 bytes at once; 1: they may not */
     int32_t rounded;        /* of product_few: bytes of a row of a in shared memory */
-    int32_t stages, stride; /* of product_tiles: tiles on their way, bytes of a row of one */
+    int32_t stages, stride, late; /* of product_tiles: tiles on their way, bytes of a row of one */
 } quant_params;
 
 #endif

@@ -57,7 +57,7 @@ struct tile_half {
     unsigned word[8];
     float d; /* of group lane % 4 of 32 */
     int sum, sums[2];
-    __device__ __forceinline__ void load(const tile_row &row, int span, int half, bool mixed)
+    __device__ __forceinline__ void load(const tile_row &row, int span, int half, bool mixed, bool keep)
     {
         const int lane = (int)threadIdx.x % 32;
         unsigned own = row.codes(span)[32 * half + lane];
@@ -69,7 +69,8 @@ struct tile_half {
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             word[i] = lane / 4 == i ? own : 0;
-            asm volatile("" : "+r"(word[i])); /* kept, not chosen again at each use */
+            if (keep) /* not chosen again at each use */
+                asm volatile("" : "+r"(word[i]));
         }
         d = group.d;
         sums[0] = (int)(int16_t)group.sums;
@@ -81,16 +82,17 @@ struct tile_half {
  * group, and for the odd columns 8*k + 4 + c, in byte k. */
 struct tile_half_bits : tile_half {
     unsigned bits[8];
-    __device__ __forceinline__ void load(const tile_row &row, int span, int half, bool mixed)
+    __device__ __forceinline__ void load(const tile_row &row, int span, int half, bool mixed, bool keep)
     {
         const int lane = (int)threadIdx.x % 32;
-        tile_half::load(row, span, half, mixed);
+        tile_half::load(row, span, half, mixed, keep);
         const unsigned char *from = (const unsigned char *)row.codes(span) + 128 * half + lane / 8 * 32 + lane % 8;
         const unsigned own = from[0] | from[8] << 8 | from[16] << 16 | (unsigned)from[24] << 24;
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             bits[i] = lane / 4 == i ? own : 0;
-            asm volatile("" : "+r"(bits[i]));
+            if (keep)
+                asm volatile("" : "+r"(bits[i]));
         }
     }
 };

@@ -51,47 +51,54 @@ struct tile_room {
     unsigned char *tiles, *rounded;
     float *kept;
     uint64_t *full, *empty;
-    __device__ __forceinline__ tile_room(const quant_params &p, unsigned char *bytes, int warps)
+    __device__ __forceinline__ tile_room(const quant_params &p, unsigned char *bytes)
     {
         tiles = bytes;
         rounded = tiles + p.stages * TILE_ROWS * p.stride;
         kept = (float *)(rounded + p.n / TILE_SPAN * TILE_ROUNDED);
-        full = (uint64_t *)(kept + TILES_KEPT * TILE_ROWS * warps);
+        full = (uint64_t *)(kept + TILES_KEPT * TILE_ROWS * TILE_SPANS);
         empty = full + p.stages;
     }
 };
 
-template <typename F, int HELD> struct tile_products {
-    static constexpr int span_bytes = TILE_SPAN / F::block * F::nbytes;
+/* W warps, of which each multiplies T spans of every part of a row; PAIR tiles at once. HELD: rows are one part, and a's codes
+ * stay in registers. A piece is a part of a tile, a step PAIR pieces. */
+template <typename F, int W, int T, int PAIR, bool HELD> struct tile_products {
+    static_assert(W * T == TILE_SPANS, "spans of a part");
+    static constexpr int span_bytes = TILE_SPAN / F::block * F::nbytes, part_bytes = TILE_SPANS * span_bytes,
+                         step_rows = PAIR * TILE_ROWS, kept_rows = TILES_KEPT * TILE_ROWS;
+    typedef typename tile<F>::half halves[2];
     const quant_params &p;
-    const tile_room &room;
-    const int warps, warp, lane, spans, parts, rows;
+    const tile_room room;
+    const int warp, lane, spans, parts, rows, steps;
     const int64_t begin;
-    __device__ __forceinline__ tile_products(const quant_params &params, const tile_room &shared, int64_t first, int count)
-        : p(params), room(shared), warps((int)blockDim.x / 32 - 1), warp((int)threadIdx.x / 32), lane((int)threadIdx.x % 32),
-          spans((int)(p.n / TILE_SPAN)), parts((spans + warps - 1) / warps), rows(count), begin(first)
+    __device__ __forceinline__ tile_products(const quant_params &params, unsigned char *shared, int64_t first, int count)
+        : p(params), room(params, shared), warp((int)threadIdx.x / 32), lane((int)threadIdx.x % 32),
+          spans((int)(p.n / TILE_SPAN)), parts(HELD ? 1 : (spans + TILE_SPANS - 1) / TILE_SPANS), rows(count),
+          steps((count + step_rows - 1) / step_rows * parts), begin(first)
     {
     }
-    /* Sixteen threads of a warp copy a row of a part each. */
-    __device__ __forceinline__ void fetch(void) const
+    /* Sixteen threads of a warp copy a row of a piece each, if there are so many pieces and rows. */
+    __device__ __forceinline__ void fetch(int piece) const
     {
-        const int part_bytes = warps * span_bytes;
-        int slot = 0, turn = 0;
-        for (int first = 0; first < rows; first += TILE_ROWS) {
-            const bool inside = first + lane < rows;
-            const unsigned char *row = (const unsigned char *)p.blocks + (begin + first + lane) * p.row_bytes;
-            const int over = (int)((uintptr_t)row % 16);
-            for (int left = (int)p.row_bytes; left > 0; left -= part_bytes) {
-                if (turn > 0)
-                    gate_wait(&room.empty[slot], (uint32_t)(turn - 1) & 1);
-                const int take = over + (left < part_bytes ? left : part_bytes) + 15 & ~15;
-                gate_copy(&room.full[slot], room.tiles + (slot * TILE_ROWS + lane) * p.stride, row - over, inside ? (uint32_t)take : 0);
-                row += part_bytes;
-                if (++slot == p.stages) {
-                    slot = 0;
-                    turn++;
-                }
-            }
+        const int step = piece / PAIR, row = step / parts * step_rows + piece % PAIR * TILE_ROWS + lane, slot = piece % p.stages;
+        if (step >= steps || lane >= TILE_ROWS)
+            return;
+        const int done = step % parts * part_bytes, left = (int)p.row_bytes - done;
+        const unsigned char *const from = (const unsigned char *)p.blocks + (begin + row) * p.row_bytes + done;
+        const int over = (int)((uintptr_t)from % 16), take = over + (left < part_bytes ? left : part_bytes) + 15 & ~15;
+        gate_copy(&room.full[slot], room.tiles + (slot * TILE_ROWS + lane) * p.stride, from - over, row < rows ? (uint32_t)take : 0);
+    }
+    /* Fetches what comes after the pieces of a step, when all warps have them no more. */
+    __device__ __forceinline__ void refill(int step) const
+    {
+#pragma unroll
+        for (int k = 0; k < PAIR; k++) {
+            const int piece = step * PAIR + k;
+            if (piece + p.stages >= steps * PAIR)
+                return;
+            gate_wait(&room.empty[piece % p.stages], (uint32_t)(piece / p.stages) & 1);
+            fetch(piece + p.stages);
         }
     }
     /* The warp's spans, which no other warp reads: of each, 16 threads take 16 elements. */
@@ -99,8 +106,8 @@ template <typename F, int HELD> struct tile_products {
     {
         const tile_row row(room.rounded);
 #pragma unroll 1
-        for (int k = lane / 16; k - lane / 16 < parts; k += 2) {
-            const int span = k * warps + warp, part = lane % 16;
+        for (int k = lane / 16; k - lane / 16 < T * parts; k += 2) {
+            const int span = k * W + warp, part = lane % 16;
             uint4 raw[4];
             unsigned codes[4];
             float d;
@@ -116,93 +123,100 @@ template <typename F, int HELD> struct tile_products {
         }
         __syncwarp();
     }
-    __device__ __forceinline__ void meet(void) const
+    __device__ __forceinline__ void load(halves &x, int span) const
     {
-        asm volatile("bar.sync 1, %0;" ::"r"(warps * 32) : "memory");
-    }
-    /* The warp's sums of a tile's rows, each of four threads. */
-    __device__ __forceinline__ void keep(float (&sum)[2], int tile_number) const
-    {
-        float *const kept = room.kept + (tile_number % TILES_KEPT * warps + warp) * TILE_ROWS;
 #pragma unroll
-        for (int r = 0; r < 2; r++) {
-            sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
-            sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
-        }
+        for (int j = 0; j < 2; j++)
+            x[j].load(tile_row(room.rounded), span, j, tile<F>::mixed, T == 1 && HELD);
+    }
+    /* The warp's sums of a tile's rows, each of four threads, of which each keeps one or none. */
+    __device__ __forceinline__ void keep(float (&sum)[2], int number) const
+    {
+        const bool upper = lane & 1;
+        float own = upper ? sum[1] : sum[0];
+        own += __shfl_xor_sync(~0u, upper ? sum[0] : sum[1], 1);
+        own += __shfl_xor_sync(~0u, own, 2);
         if (lane % 4 < 2)
-            kept[lane / 4 + lane % 4 * 8] = lane % 4 ? sum[1] : sum[0];
+            room.kept[(number % TILES_KEPT * W + warp) * TILE_ROWS + lane / 4 + lane % 4 * 8] = own;
     }
     /* Adds up the warps' sums of `count` rows and stores them. */
     __device__ __forceinline__ void finish(int first, int count) const
     {
-        meet();
-        for (int r = (int)threadIdx.x; r < count; r += warps * 32) {
+        __syncthreads();
+        for (int r = (int)threadIdx.x; r < count; r += W * 32) {
             float all = 0;
-            for (int w = 0; w < warps; w++)
-                all += room.kept[(r / TILE_ROWS * warps + w) * TILE_ROWS + r % TILE_ROWS];
+#pragma unroll
+            for (int w = 0; w < W; w++)
+                all += room.kept[(r / TILE_ROWS * W + w) * TILE_ROWS + r % TILE_ROWS];
             store(p.out, p.dtype, begin + first + r, all);
         }
-        meet();
-    }
-    __device__ __forceinline__ void load(typename tile<F>::half (&x)[2], int span) const
-    {
-        x[0].load(tile_row(room.rounded), span, 0, tile<F>::mixed);
-        x[1].load(tile_row(room.rounded), span, 1, tile<F>::mixed);
+        if (first + count < rows)
+            __syncthreads();
     }
     /* ODD: some rows have the warp's span begin 2 bytes after a whole word. */
     template <bool ODD> __device__ __forceinline__ void multiply(int over) const
     {
-        const int warp_at = lane / 4 * p.stride + over + warp * span_bytes;
-        typename tile<F>::half x[HELD > 0 ? HELD : 1][2];
+        const int own = lane / 4 * p.stride + over + warp * span_bytes;
+        halves x[HELD ? T : 1];
+        if (HELD)
 #pragma unroll
-        for (int t = 0; t < HELD; t++)
-            load(x[t], t * warps + warp < spans ? t * warps + warp : 0);
-        int slot = 0;
+            for (int t = 0; t < T; t++)
+                load(x[t], t * W + warp < spans ? t * W + warp : 0);
+        int slot = 0, step = 0;
         uint32_t parity = 0;
 #pragma unroll 1
-        for (int first = 0; first < rows; first += TILE_ROWS) {
-            float sum[2] = {0, 0};
-            auto part = [&](int t, typename tile<F>::half(&of)[2]) {
-                gate_wait(&room.full[slot], parity);
-                if (t * warps + warp < spans) {
-                    if (HELD == 0)
-                        load(of, t * warps + warp);
-                    const tile_lane<ODD> at(room.tiles + slot * TILE_ROWS * p.stride + warp_at, 8 * p.stride);
-                    tile<F>::add(at, of, sum);
+        for (int first = 0; first < rows; first += step_rows) {
+            float sum[PAIR][2] = {};
+#pragma unroll 1
+            for (int part = 0; part < parts; part++, step++) {
+                int at[PAIR];
+                uint64_t *empty[PAIR];
+#pragma unroll
+                for (int k = 0; k < PAIR; k++) {
+                    gate_wait(&room.full[slot], parity);
+                    at[k] = slot * TILE_ROWS * p.stride + own;
+                    empty[k] = &room.empty[slot];
+                    if (++slot == p.stages) {
+                        slot = 0;
+                        parity ^= 1;
+                    }
+                }
+#pragma unroll
+                for (int t = 0; t < T; t++) {
+                    const int span = part * TILE_SPANS + t * W + warp;
+                    if (span >= spans)
+                        break;
+                    if (!HELD)
+                        load(x[0], span);
+#pragma unroll
+                    for (int k = 0; k < PAIR; k++)
+                        tile<F>::add(tile_lane<ODD>(room.tiles + at[k] + t * W * span_bytes, 8 * p.stride), x[HELD ? t : 0], sum[k]);
                 }
                 __syncwarp();
                 if (lane == 0)
-                    gate_arrive(&room.empty[slot]);
-                if (++slot == p.stages) {
-                    slot = 0;
-                    parity ^= 1;
-                }
-            };
-            if constexpr (HELD > 0) {
 #pragma unroll
-                for (int t = 0; t < HELD; t++)
-                    part(t, x[t]);
-            } else {
-#pragma unroll 1
-                for (int t = 0; t < parts; t++)
-                    part(t, x[0]);
+                    for (int k = 0; k < PAIR; k++)
+                        gate_arrive(empty[k]);
+                if (warp == step % W && step >= p.late)
+                    refill(step - p.late);
             }
-            keep(sum, first / TILE_ROWS);
-            const int full = TILE_ROWS * TILES_KEPT, from = first / full * full;
-            if (first + TILE_ROWS >= rows || first + TILE_ROWS == from + full)
-                finish(from, rows - from < full ? rows - from : full);
+#pragma unroll
+            for (int k = 0; k < PAIR; k++)
+                keep(sum[k], first / TILE_ROWS + k);
+            const int from = first / kept_rows * kept_rows;
+            if (first + step_rows >= rows || first + step_rows == from + kept_rows)
+                finish(from, rows - from < kept_rows ? rows - from : kept_rows);
         }
     }
     static __device__ __forceinline__ void run(const quant_params &p)
     {
         extern __shared__ uint4 few_bytes[];
         const int64_t begin = p.rows * blockIdx.x / gridDim.x, end = p.rows * (blockIdx.x + 1) / gridDim.x;
-        const tile_room room(p, (unsigned char *)few_bytes, (int)blockDim.x / 32 - 1);
-        const tile_products own(p, room, begin, (int)(end - begin));
+        const tile_products own(p, (unsigned char *)few_bytes, begin, (int)(end - begin));
         if (threadIdx.x == 0) {
             for (int i = 0; i < p.stages; i++) {
-                gate_init(&room.full[i], TILE_ROWS);
-                gate_init(&room.empty[i], (uint32_t)own.warps);
+                gate_init(&own.room.full[i], TILE_ROWS);
+                gate_init(&own.room.empty[i], W);
             }
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -210,15 +224,12 @@ template <typename F, int HELD> struct tile_products {
         __syncthreads();
         next_may_begin();
         cuda_after_earlier();
-        if (own.warp == own.warps) {
-            if (own.lane < TILE_ROWS)
-                own.fetch();
-            return;
-        }
+        for (int k = own.warp; k < p.stages; k += W)
+            own.fetch(k);
         own.round();
         /* The same of row + 8, since 8 rows are so many times 16 bytes, and of all parts and tiles. */
         const int over = (int)((p.blocks + (uint64_t)(begin + own.lane / 4) * (uint64_t)p.row_bytes) % 16);
-        if (F::nbytes % 4 && __any_sync(~0u, (over + own.warp * span_bytes) % 4))
+        if (span_bytes % 4 && __any_sync(~0u, (over + own.warp * span_bytes) % 4))
             own.template multiply<true>(over);
         else
             own.template multiply<false>(over);
