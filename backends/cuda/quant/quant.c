@@ -2,6 +2,7 @@
  * Quantised blocks: parameters of their kernels. quantize is left to the CPU. */
 #include "quant/quant.h"
 #include "host/backend.h"
+#include <stdlib.h>
 
 enum {
     DEQUANTIZE,
@@ -147,7 +148,7 @@ static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
  * that eight threads' rows lie in different banks. */
 static int32_t tile_stride(const quant_params *p)
 {
-    const int64_t part = TILE_WARPS * TILE_SPAN / sizes[p->format].block * sizes[p->format].nbytes,
+    const int64_t part = TILE_SPANS * TILE_SPAN / sizes[p->format].block * sizes[p->format].nbytes,
                   bytes =
                       (p->row_bytes < part ? p->row_bytes : part) + (p->row_bytes % 16 ? 15 : 0),
                   pieces = (bytes + 15) / 16;
@@ -158,23 +159,26 @@ static int32_t tile_stride(const quant_params *p)
 static int choose_tiles(const cuda_kernel *k, quant_params *p, few_launch *l)
 {
     const int64_t spans = p->n / TILE_SPAN;
-    if (k->dev->capability < 90 || p->m != 1 || p->n % TILE_SPAN || spans < TILE_WARPS / 2 ||
+    const char *lab = getenv("NDOCK_LAB_TILES");
+    if (lab && *lab == '0')
+        return 0;
+    if (k->dev->capability < 90 || p->m != 1 || p->n % TILE_SPAN || spans < TILE_SPANS / 2 ||
         p->blocks % 16 || p->row_bytes % 2 || p->a % 16 || p->rows > FEW_MOST_ROWS ||
         p->row_bytes > INT32_MAX / 2)
         return 0;
     p->stride = tile_stride(p);
     const int64_t fixed = spans * TILE_ROUNDED +
-                          TILES_KEPT * TILE_ROWS * TILE_WARPS * (int64_t)sizeof(float) +
+                          TILES_KEPT * TILE_ROWS * TILE_SPANS * (int64_t)sizeof(float) +
                           2 * TILE_STAGES * (int64_t)sizeof(uint64_t),
                   stages = (k->dev->shared_most - fixed) / (TILE_ROWS * p->stride);
     if (stages < 2)
         return 0;
     p->stages = stages < TILE_STAGES ? (int32_t)stages : TILE_STAGES;
-    *l = (few_launch){.f = k->function[spans > TILE_WARPS ? PRODUCT_TILES_LONG : PRODUCT_TILES],
+    *l = (few_launch){.f = k->function[spans > TILE_SPANS ? PRODUCT_TILES_LONG : PRODUCT_TILES],
                       .rows = 1,
                       .blocks = (uint32_t)(p->rows < k->dev->sm_count ? p->rows : k->dev->sm_count),
                       .tiles = 1,
-                      .threads = 32 * (TILE_WARPS + 1),
+                      .threads = 32 * (TILE_SPANS + TILE_FETCHERS),
                       .shared = (uint32_t)(fixed + p->stages * TILE_ROWS * (int64_t)p->stride)};
     return 1;
 }

@@ -57,7 +57,8 @@ struct tile_half {
     unsigned word[8];
     float d; /* of group lane % 4 of 32 */
     int sum, sums[2];
-    __device__ __forceinline__ void load(const tile_row &row, int span, int half, bool mixed, bool keep)
+    __device__ __forceinline__ void load(const tile_row &row, int span, int half, bool mixed,
+                                         bool keep)
     {
         const int lane = (int)threadIdx.x % 32;
         unsigned own = row.codes(span)[32 * half + lane];
@@ -82,11 +83,13 @@ struct tile_half {
  * group, and for the odd columns 8*k + 4 + c, in byte k. */
 struct tile_half_bits : tile_half {
     unsigned bits[8];
-    __device__ __forceinline__ void load(const tile_row &row, int span, int half, bool mixed, bool keep)
+    __device__ __forceinline__ void load(const tile_row &row, int span, int half, bool mixed,
+                                         bool keep)
     {
         const int lane = (int)threadIdx.x % 32;
         tile_half::load(row, span, half, mixed, keep);
-        const unsigned char *from = (const unsigned char *)row.codes(span) + 128 * half + lane / 8 * 32 + lane % 8;
+        const unsigned char *from =
+            (const unsigned char *)row.codes(span) + 128 * half + lane / 8 * 32 + lane % 8;
         const unsigned own = from[0] | from[8] << 8 | from[16] << 16 | (unsigned)from[24] << 24;
 #pragma unroll
         for (int i = 0; i < 8; i++) {
@@ -99,9 +102,10 @@ struct tile_half_bits : tile_half {
 
 /* Where a thread's two rows of a span begin in shared memory. ODD: some do 2 bytes after a whole word. */
 template <bool ODD> struct tile_lane {
-    const unsigned char *exact, *even, *odd; /* whole words for multiples of 4 bytes, and for others */
-    unsigned shift;                          /* bits from a whole word to where the span begins */
-    int far;                                 /* bytes to the second row */
+    const unsigned char *exact, *even,
+        *odd;       /* whole words for multiples of 4 bytes, and for others */
+    unsigned shift; /* bits from a whole word to where the span begins */
+    int far;        /* bytes to the second row */
     __device__ __forceinline__ tile_lane(const unsigned char *at, int to_second)
         : exact(at), far(to_second)
     {
@@ -117,7 +121,8 @@ template <bool ODD> struct tile_lane {
             const unsigned *from = (const unsigned *)(even + byte + r * far);
             return ODD ? __funnelshift_r(from[0], from[1], shift) : from[0];
         }
-        const unsigned *from = (const unsigned *)(ODD ? odd + byte + r * far : even + byte - 2 + r * far);
+        const unsigned *from =
+            (const unsigned *)(ODD ? odd + byte + r * far : even + byte - 2 + r * far);
         return __funnelshift_r(from[0], from[1], ODD ? 16 - shift : 16);
     }
     /* The word at `byte`, the same for all threads of a row. */
@@ -137,13 +142,11 @@ template <bool ODD> struct tile_lane {
     {
         return *(const unsigned short *)(exact + byte + r * far);
     }
-    __device__ __forceinline__ unsigned one(int byte, int r) const
-    {
-        return exact[byte + r * far];
-    }
+    __device__ __forceinline__ unsigned one(int byte, int r) const { return exact[byte + r * far]; }
 };
 
-static __device__ __forceinline__ void tile_mask(const unsigned (&q)[4], unsigned mask, unsigned (&a)[4])
+static __device__ __forceinline__ void tile_mask(const unsigned (&q)[4], unsigned mask,
+                                                 unsigned (&a)[4])
 {
 #pragma unroll
     for (int k = 0; k < 4; k++)
@@ -151,7 +154,8 @@ static __device__ __forceinline__ void tile_mask(const unsigned (&q)[4], unsigne
 }
 /* The words of 32 bytes of both rows. */
 template <bool ODD>
-static __device__ __forceinline__ void tile_words(const tile_lane<ODD> &lane, int byte, unsigned (&q)[4])
+static __device__ __forceinline__ void tile_words(const tile_lane<ODD> &lane, int byte,
+                                                  unsigned (&q)[4])
 {
 #pragma unroll
     for (int k = 0; k < 4; k++)

@@ -130,7 +130,8 @@ template <> struct tile<format_q8_1> : tile_of_bytes<format_q8_1, 4> {
 template <> struct tile<format_iq4_nl> : tile_of_32<format_iq4_nl> {
     static constexpr bool mixed = true;
     template <bool ODD>
-    static __device__ __forceinline__ void dots(const tile_lane<ODD> &lane, int at, const tile_half &x, int (&dot)[2])
+    static __device__ __forceinline__ void dots(const tile_lane<ODD> &lane, int at,
+                                                const tile_half &x, int (&dot)[2])
     {
         const int c = (int)threadIdx.x % 4;
         const unsigned zero = unit_zero();

@@ -5,7 +5,8 @@
 #include "quant/tile.cuh"
 
 /* Products of fields of the i-th two bits of each byte with the i-th group of 32. */
-static __device__ __forceinline__ void tile_pairs(const unsigned (&q)[4], const tile_half &x, int (&dot)[4])
+static __device__ __forceinline__ void tile_pairs(const unsigned (&q)[4], const tile_half &x,
+                                                  int (&dot)[4])
 {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -15,8 +16,8 @@ static __device__ __forceinline__ void tile_pairs(const unsigned (&q)[4], const 
     }
 }
 /* The same of single bits, from bit `first` on. */
-static __device__ __forceinline__ void tile_bits(const unsigned (&q)[4], int first, const tile_half &x,
-                                                 int (&dot)[4])
+static __device__ __forceinline__ void tile_bits(const unsigned (&q)[4], int first,
+                                                 const tile_half &x, int (&dot)[4])
 {
 #pragma unroll
     for (int i = 0; i < 4; i++) {
@@ -45,8 +46,10 @@ template <> struct tile<format_q2_K> {
 #pragma unroll
             for (int r = 0; r < 2; r++) {
                 const unsigned both = lane.half(8 * j + 2 * c, r);
-                const int all_of = dot[2 * r] * (int)(both & 15) + dot[2 * r + 1] * (int)(both >> 8 & 15),
-                          low_of = x[j].sums[0] * (int)(both >> 4 & 15) + x[j].sums[1] * (int)(both >> 12);
+                const int all_of = dot[2 * r] * (int)(both & 15) +
+                                   dot[2 * r + 1] * (int)(both >> 8 & 15),
+                          low_of = x[j].sums[0] * (int)(both >> 4 & 15) +
+                                   x[j].sums[1] * (int)(both >> 12);
                 all[r] = __fmaf_rn(x[j].d * part, (float)all_of, all[r]);
                 low[r] = __fmaf_rn(x[j].d, (float)low_of, low[r]);
             }
@@ -73,7 +76,8 @@ template <> struct tile<format_q3_K> {
         tile_words(lane, 0, high);
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            const unsigned near = lane.half(96 + 2 * c, r), far = lane.half(104 + c % 2 * 2, r) >> c / 2 * 2;
+            const unsigned near = lane.half(96 + 2 * c, r),
+                           far = lane.half(104 + c % 2 * 2, r) >> c / 2 * 2;
             scale[0][r] = (near & 0x0f0f) | (far << 4 & 0x3030);
             scale[1][r] = (near >> 4 & 0x0f0f) | (far & 0x3030);
         }
@@ -89,8 +93,10 @@ template <> struct tile<format_q3_K> {
 #pragma unroll
             for (int r = 0; r < 2; r++) {
                 const int s0 = (int)(scale[j][r] & 255) - 32, s1 = (int)(scale[j][r] >> 8) - 32;
-                const int d0 = dot[2 * r] + (j ? far[2 * r] >> 2 : far[2 * r]) * up - (x[j].sums[0] << (2 * c + 2)),
-                          d1 = dot[2 * r + 1] + (j ? far[2 * r + 1] >> 2 : far[2 * r + 1]) * up - (x[j].sums[1] << (2 * c + 2));
+                const int d0 = dot[2 * r] + (j ? far[2 * r] >> 2 : far[2 * r]) * up -
+                               (x[j].sums[0] << (2 * c + 2)),
+                          d1 = dot[2 * r + 1] + (j ? far[2 * r + 1] >> 2 : far[2 * r + 1]) * up -
+                               (x[j].sums[1] << (2 * c + 2));
                 all[r] = __fmaf_rn(x[j].d * part, (float)(d0 * s0 + d1 * s1), all[r]);
             }
         }
@@ -157,7 +163,8 @@ template <typename F, int FIFTHS> struct tile_of_sixes {
                 int codes = dot[2 * r] + dot[2 * r + 1];
                 if constexpr (FIFTHS > 0)
                     codes += (fifth[2 * r] + fifth[2 * r + 1] >> 2 * j) * up;
-                all[r] = __fmaf_rn(x[j].d * unit_part(place), (float)(codes * (int)of.scale[j][r]), all[r]);
+                all[r] = __fmaf_rn(x[j].d * unit_part(place), (float)(codes * (int)of.scale[j][r]),
+                                   all[r]);
                 low[r] = __fmaf_rn(x[j].d, (float)(x[j].sum * (int)of.min[j][r]), low[r]);
             }
         }
@@ -201,7 +208,9 @@ template <> struct tile<format_q6_K> {
                 const int scales = (int)lane.half(192 + 8 * j + 2 * c, r);
                 const int d0 = dot[2 * r] + far[2 * r] * up - (x[j].sums[0] << (5 + place)),
                           d1 = dot[2 * r + 1] + far[2 * r + 1] * up - (x[j].sums[1] << (5 + place));
-                all[r] = __fmaf_rn(x[j].d * part, (float)(d0 * (int)(int8_t)scales + d1 * (int)(int8_t)(scales >> 8)), all[r]);
+                all[r] = __fmaf_rn(
+                    x[j].d * part,
+                    (float)(d0 * (int)(int8_t)scales + d1 * (int)(int8_t)(scales >> 8)), all[r]);
             }
         }
 #pragma unroll

@@ -16,15 +16,17 @@ static __device__ __forceinline__ uint32_t gate_at(const void *shared)
 }
 static __device__ __forceinline__ void gate_init(uint64_t *gate, uint32_t arrivals)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(gate_at(gate)), "r"(arrivals) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(gate_at(gate)), "r"(arrivals)
+                 : "memory");
 }
 static __device__ __forceinline__ void gate_arrive(uint64_t *gate)
 {
-    asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(gate_at(gate)) : "memory");
+    asm volatile(
+        "{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state, [%0];\n}" ::"r"(gate_at(gate))
+        : "memory");
 }
 static __device__ __forceinline__ void gate_wait(uint64_t *gate, uint32_t parity)
 {
-#if __CUDA_ARCH__ >= 900
     asm volatile("{\n"
                  ".reg .pred p;\n"
                  "again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
@@ -32,18 +34,18 @@ static __device__ __forceinline__ void gate_wait(uint64_t *gate, uint32_t parity
                  "}" ::"r"(gate_at(gate)),
                  "r"(parity)
                  : "memory");
-#endif
 }
-static __device__ __forceinline__ void gate_copy(uint64_t *gate, void *to, const void *from, uint32_t nbytes)
+static __device__ __forceinline__ void gate_copy(uint64_t *gate, void *to, const void *from,
+                                                 uint32_t nbytes)
 {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gate_at(gate)), "r"(nbytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gate_at(gate)),
+                 "r"(nbytes)
+                 : "memory");
     if (nbytes)
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                      "[%0], [%1], %2, [%3];" ::"r"(gate_at(to)),
                      "l"(from), "r"(nbytes), "r"(gate_at(gate))
                      : "memory");
-#endif
 }
 
 /* How shared memory is used. */
@@ -63,42 +65,69 @@ struct tile_room {
 
 /* W warps, of which each multiplies T spans of every part of a row; PAIR tiles at once. HELD: rows are one part, and a's codes
  * stay in registers. A piece is a part of a tile, a step PAIR pieces. */
-template <typename F, int W, int T, int PAIR, bool HELD> struct tile_products {
+template <typename F, int W, int T, int PAIR, bool HELD, int PROD> struct tile_products {
     static_assert(W * T == TILE_SPANS, "spans of a part");
-    static constexpr int span_bytes = TILE_SPAN / F::block * F::nbytes, part_bytes = TILE_SPANS * span_bytes,
-                         step_rows = PAIR * TILE_ROWS, kept_rows = TILES_KEPT * TILE_ROWS;
+    static constexpr int span_bytes = TILE_SPAN / F::block * F::nbytes,
+                         part_bytes = TILE_SPANS * span_bytes, step_rows = PAIR * TILE_ROWS,
+                         kept_rows = TILES_KEPT * TILE_ROWS;
     typedef typename tile<F>::half halves[2];
     const quant_params &p;
     const tile_room room;
     const int warp, lane, spans, parts, rows, steps;
     const int64_t begin;
-    __device__ __forceinline__ tile_products(const quant_params &params, unsigned char *shared, int64_t first, int count)
+    __device__ __forceinline__ tile_products(const quant_params &params, unsigned char *shared,
+                                             int64_t first, int count)
         : p(params), room(params, shared), warp((int)threadIdx.x / 32), lane((int)threadIdx.x % 32),
-          spans((int)(p.n / TILE_SPAN)), parts(HELD ? 1 : (spans + TILE_SPANS - 1) / TILE_SPANS), rows(count),
-          steps((count + step_rows - 1) / step_rows * parts), begin(first)
+          spans((int)(p.n / TILE_SPAN)), parts(HELD ? 1 : (spans + TILE_SPANS - 1) / TILE_SPANS),
+          rows(count), steps((count + step_rows - 1) / step_rows * parts), begin(first)
     {
     }
-    /* Sixteen threads of a warp copy a row of a piece each, if there are so many pieces and rows. */
-    __device__ __forceinline__ void fetch(int piece) const
+    /* Has rows `first` to `first` + R - 1 of a piece copied, if there are so many pieces and rows; by one thread. */
+    template <int R> __device__ __forceinline__ void fetch(int piece, int slot, int first) const
     {
-        const int step = piece / PAIR, row = step / parts * step_rows + piece % PAIR * TILE_ROWS + lane, slot = piece % p.stages;
-        if (step >= steps || lane >= TILE_ROWS)
-            return;
+        const int step = piece / PAIR,
+                  row = step / parts * step_rows + piece % PAIR * TILE_ROWS + first;
         const int done = step % parts * part_bytes, left = (int)p.row_bytes - done;
-        const unsigned char *const from = (const unsigned char *)p.blocks + (begin + row) * p.row_bytes + done;
-        const int over = (int)((uintptr_t)from % 16), take = over + (left < part_bytes ? left : part_bytes) + 15 & ~15;
-        gate_copy(&room.full[slot], room.tiles + (slot * TILE_ROWS + lane) * p.stride, from - over, row < rows ? (uint32_t)take : 0);
+        const unsigned char *from =
+            (const unsigned char *)p.blocks + (begin + row) * p.row_bytes + done;
+        const int take = left < part_bytes ? left : part_bytes;
+        unsigned char *to = room.tiles + (slot * TILE_ROWS + first) * p.stride;
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const int over = (int)((uintptr_t)from % 16);
+            gate_copy(&room.full[slot], to, from - over,
+                      row + r < rows ? (uint32_t)(over + take + 15 & ~15) : 0);
+            from += p.row_bytes;
+            to += p.stride;
+        }
     }
-    /* Fetches what comes after the pieces of a step, when all warps have them no more. */
+    /* All pieces, by warps that do nothing else. */
+    __device__ __forceinline__ void fetch_all(void) const
+    {
+        constexpr int R = TILE_ROWS / (PROD ? PROD : 1);
+        int slot = 0;
+        uint32_t parity = 1;
+        for (int piece = 0; piece < steps * PAIR; piece++) {
+            gate_wait(&room.empty[slot], parity); /* the first time, at once */
+            fetch<R>(piece, slot, (warp - W) * R);
+            if (++slot == p.stages) {
+                slot = 0;
+                parity ^= 1;
+            }
+        }
+    }
+    /* The warp's rows of what comes after the pieces of a step, when all warps have these no more. */
     __device__ __forceinline__ void refill(int step) const
     {
 #pragma unroll
         for (int k = 0; k < PAIR; k++) {
-            const int piece = step * PAIR + k;
+            const int piece = step * PAIR + k, slot = piece % p.stages;
             if (piece + p.stages >= steps * PAIR)
                 return;
-            gate_wait(&room.empty[piece % p.stages], (uint32_t)(piece / p.stages) & 1);
-            fetch(piece + p.stages);
+            gate_wait(&room.empty[slot], (uint32_t)(piece / p.stages) & 1);
+            if (lane == 0)
+                fetch<TILE_ROWS / W>(piece + p.stages, slot, warp * (TILE_ROWS / W));
+            __syncwarp();
         }
     }
     /* The warp's spans, which no other warp reads: of each, 16 threads take 16 elements. */
@@ -117,7 +146,8 @@ template <typename F, int W, int T, int PAIR, bool HELD> struct tile_products {
             const int other = __shfl_xor_sync(~0u, sum, 1);
             if (span >= spans)
                 continue;
-            ((int4 *)row.codes(span))[part] = int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
+            ((int4 *)row.codes(span))[part] =
+                int4{(int)codes[0], (int)codes[1], (int)codes[2], (int)codes[3]};
             if (part % 2 == 0)
                 row.groups(span)[part / 2] = tile_group{d, (sum & 0xffff) | other << 16};
         }
@@ -140,9 +170,13 @@ template <typename F, int W, int T, int PAIR, bool HELD> struct tile_products {
             room.kept[(number % TILES_KEPT * W + warp) * TILE_ROWS + lane / 4 + lane % 4 * 8] = own;
     }
     /* Adds up the warps' sums of `count` rows and stores them. */
+    __device__ __forceinline__ void meet(void) const
+    {
+        asm volatile("bar.sync 1, %0;" ::"n"(W * 32) : "memory");
+    }
     __device__ __forceinline__ void finish(int first, int count) const
     {
-        __syncthreads();
+        meet();
         for (int r = (int)threadIdx.x; r < count; r += W * 32) {
             float all = 0;
 #pragma unroll
@@ -151,7 +185,7 @@ template <typename F, int W, int T, int PAIR, bool HELD> struct tile_products {
             store(p.out, p.dtype, begin + first + r, all);
         }
         if (first + count < rows)
-            __syncthreads();
+            meet();
     }
     /* ODD: some rows have the warp's span begin 2 bytes after a whole word. */
     template <bool ODD> __device__ __forceinline__ void multiply(int over) const
@@ -190,14 +224,16 @@ template <typename F, int W, int T, int PAIR, bool HELD> struct tile_products {
                         load(x[0], span);
 #pragma unroll
                     for (int k = 0; k < PAIR; k++)
-                        tile<F>::add(tile_lane<ODD>(room.tiles + at[k] + t * W * span_bytes, 8 * p.stride), x[HELD ? t : 0], sum[k]);
+                        tile<F>::add(
+                            tile_lane<ODD>(room.tiles + at[k] + t * W * span_bytes, 8 * p.stride),
+                            x[HELD ? t : 0], sum[k]);
                 }
                 __syncwarp();
                 if (lane == 0)
 #pragma unroll
                     for (int k = 0; k < PAIR; k++)
                         gate_arrive(empty[k]);
-                if (warp == step % W && step >= p.late)
+                if (PROD == 0 && step >= p.late)
                     refill(step - p.late);
             }
 #pragma unroll
@@ -210,8 +246,10 @@ template <typename F, int W, int T, int PAIR, bool HELD> struct tile_products {
     }
     static __device__ __forceinline__ void run(const quant_params &p)
     {
+#if __CUDA_ARCH__ >= 900
         extern __shared__ uint4 few_bytes[];
-        const int64_t begin = p.rows * blockIdx.x / gridDim.x, end = p.rows * (blockIdx.x + 1) / gridDim.x;
+        const int64_t begin = p.rows * blockIdx.x / gridDim.x,
+                      end = p.rows * (blockIdx.x + 1) / gridDim.x;
         const tile_products own(p, (unsigned char *)few_bytes, begin, (int)(end - begin));
         if (threadIdx.x == 0) {
             for (int i = 0; i < p.stages; i++) {
@@ -224,15 +262,23 @@ template <typename F, int W, int T, int PAIR, bool HELD> struct tile_products {
         __syncthreads();
         next_may_begin();
         cuda_after_earlier();
-        for (int k = own.warp; k < p.stages; k += W)
-            own.fetch(k);
+        if (own.warp >= W) {
+            if (own.lane == 0)
+                own.fetch_all();
+            return;
+        }
+        if (PROD == 0 && own.lane == 0)
+            for (int k = 0; k < p.stages && k < own.steps * PAIR; k++)
+                own.template fetch<TILE_ROWS / W>(k, k, own.warp * (TILE_ROWS / W));
         own.round();
         /* The same of row + 8, since 8 rows are so many times 16 bytes, and of all parts and tiles. */
-        const int over = (int)((p.blocks + (uint64_t)(begin + own.lane / 4) * (uint64_t)p.row_bytes) % 16);
+        const int over =
+            (int)((p.blocks + (uint64_t)(begin + own.lane / 4) * (uint64_t)p.row_bytes) % 16);
         if (span_bytes % 4 && __any_sync(~0u, (over + own.warp * span_bytes) % 4))
             own.template multiply<true>(over);
         else
             own.template multiply<false>(over);
+#endif
     }
 };
 #endif
