@@ -179,7 +179,7 @@ static int choose_tiles(const cuda_kernel *k, quant_params *p, few_launch *l)
                       .blocks = (uint32_t)(p->rows < k->dev->sm_count ? p->rows : k->dev->sm_count),
                       .tiles = 1,
                       .threads = 32 * (TILE_SPANS + TILE_FETCHERS),
-                      .shared = (uint32_t)(fixed + p->stages * TILE_ROWS * (int64_t)p->stride)};
+                      .shared = (uint32_t)(fixed + p->stages * (int64_t)p->stage_bytes)};
     return 1;
 }
 

@@ -35,6 +35,10 @@ static __device__ __forceinline__ void gate_wait(uint64_t *gate, uint32_t parity
                  "r"(parity)
                  : "memory");
 }
+static __device__ __forceinline__ void gate_expect(uint64_t *gate, uint32_t nbytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gate_at(gate)), "r"(nbytes) : "memory");
+}
 static __device__ __forceinline__ void gate_copy(uint64_t *gate, void *to, const void *from,
                                                  uint32_t nbytes)
 {
@@ -56,7 +60,7 @@ struct tile_room {
     __device__ __forceinline__ tile_room(const quant_params &p, unsigned char *bytes)
     {
         tiles = bytes;
-        rounded = tiles + p.stages * TILE_ROWS * p.stride;
+        rounded = tiles + p.stage_bytes * p.stages;
         kept = (float *)(rounded + p.n / TILE_SPAN * TILE_ROUNDED);
         full = (uint64_t *)(kept + TILES_KEPT * TILE_ROWS * TILE_SPANS);
         empty = full + p.stages;
@@ -65,7 +69,7 @@ struct tile_room {
 
 /* W warps, of which each multiplies T spans of every part of a row; PAIR tiles at once. HELD: rows are one part, and a's codes
  * stay in registers. A piece is a part of a tile, a step PAIR pieces. */
-template <typename F, int W, int T, int PAIR, bool HELD, int PROD> struct tile_products {
+template <typename F, int W, int T, int PAIR, bool HELD, int PROD, int CHUNK> struct tile_products {
     static_assert(W * T == TILE_SPANS, "spans of a part");
     static constexpr int span_bytes = TILE_SPAN / F::block * F::nbytes,
                          part_bytes = TILE_SPANS * span_bytes, step_rows = PAIR * TILE_ROWS,
@@ -82,29 +86,36 @@ template <typename F, int W, int T, int PAIR, bool HELD, int PROD> struct tile_p
           rows(count), steps((count + step_rows - 1) / step_rows * parts), begin(first)
     {
     }
-    /* Has rows `first` to `first` + R - 1 of a piece copied, if there are so many pieces and rows; by one thread. */
+    /* Bytes from a row of a chunk, which are CHUNK neighbours, to the one of the next. */
+    __device__ __forceinline__ int chunk_stride(void) const { return p.stride; }
+    /* Has chunks `first` to `first` + R - 1 of a piece copied, if there are so many pieces and rows; by one thread. */
     template <int R> __device__ __forceinline__ void fetch(int piece, int slot, int first) const
     {
-        const int step = piece / PAIR,
-                  row = step / parts * step_rows + piece % PAIR * TILE_ROWS + first;
+        const int step = piece / PAIR, row = step / parts * step_rows + piece % PAIR * TILE_ROWS + first * CHUNK;
         const int done = step % parts * part_bytes, left = (int)p.row_bytes - done;
-        const unsigned char *from =
-            (const unsigned char *)p.blocks + (begin + row) * p.row_bytes + done;
-        const int take = left < part_bytes ? left : part_bytes;
-        unsigned char *to = room.tiles + (slot * TILE_ROWS + first) * p.stride;
+        const unsigned char *from = (const unsigned char *)p.blocks + (begin + row) * p.row_bytes + done;
+        const int take = CHUNK > 1 || left < part_bytes ? left : part_bytes;
+        unsigned char *to = room.tiles + (slot * (TILE_ROWS / CHUNK) + first) * p.stride;
+        uint32_t bytes[R], all = 0;
 #pragma unroll
         for (int r = 0; r < R; r++) {
-            const int over = (int)((uintptr_t)from % 16);
-            gate_copy(&room.full[slot], to, from - over,
-                      row + r < rows ? (uint32_t)(over + take + 15 & ~15) : 0);
-            from += p.row_bytes;
+            const int have = min(CHUNK, rows - row - r * CHUNK);
+            bytes[r] = have <= 0 ? 0 : CHUNK > 1 ? (uint32_t)(have * take) : (uint32_t)((int)((uintptr_t)(from + r * p.row_bytes) % 16) + take + 15 & ~15);
+            all += bytes[r];
+        }
+        gate_expect(&room.full[slot], all);
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            if (bytes[r])
+                gate_copy(&room.full[slot], to, from - (uintptr_t)from % 16, bytes[r]);
+            from += CHUNK * p.row_bytes;
             to += p.stride;
         }
     }
     /* All pieces, by warps that do nothing else. */
     __device__ __forceinline__ void fetch_all(void) const
     {
-        constexpr int R = TILE_ROWS / (PROD ? PROD : 1);
+        constexpr int R = TILE_ROWS / CHUNK / (PROD ? PROD : 1);
         int slot = 0;
         uint32_t parity = 1;
         for (int piece = 0; piece < steps * PAIR; piece++) {
@@ -167,7 +178,7 @@ template <typename F, int W, int T, int PAIR, bool HELD, int PROD> struct tile_p
         own += __shfl_xor_sync(~0u, upper ? sum[0] : sum[1], 1);
         own += __shfl_xor_sync(~0u, own, 2);
         if (lane % 4 < 2)
-            room.kept[(number % TILES_KEPT * W + warp) * TILE_ROWS + lane / 4 + lane % 4 * 8] = own;
+            room.kept[(number % TILES_KEPT * W + warp) * TILE_ROWS + (CHUNK == 2 ? lane / 4 * 2 + lane % 4 : lane / 4 + lane % 4 * 8)] = own;
     }
     /* Adds up the warps' sums of `count` rows and stores them. */
     __device__ __forceinline__ void meet(void) const
@@ -208,7 +219,7 @@ template <typename F, int W, int T, int PAIR, bool HELD, int PROD> struct tile_p
 #pragma unroll
                 for (int k = 0; k < PAIR; k++) {
                     gate_wait(&room.full[slot], parity);
-                    at[k] = slot * TILE_ROWS * p.stride + own;
+                    at[k] = slot * (TILE_ROWS / CHUNK) * p.stride + own;
                     empty[k] = &room.empty[slot];
                     if (++slot == p.stages) {
                         slot = 0;
@@ -225,7 +236,7 @@ template <typename F, int W, int T, int PAIR, bool HELD, int PROD> struct tile_p
 #pragma unroll
                     for (int k = 0; k < PAIR; k++)
                         tile<F>::add(
-                            tile_lane<ODD>(room.tiles + at[k] + t * W * span_bytes, 8 * p.stride),
+                            tile_lane<ODD>(room.tiles + at[k] + t * W * span_bytes, CHUNK == 2 ? (int)p.row_bytes : 8 * p.stride),
                             x[HELD ? t : 0], sum[k]);
                 }
                 __syncwarp();
@@ -253,7 +264,7 @@ template <typename F, int W, int T, int PAIR, bool HELD, int PROD> struct tile_p
         const tile_products own(p, (unsigned char *)few_bytes, begin, (int)(end - begin));
         if (threadIdx.x == 0) {
             for (int i = 0; i < p.stages; i++) {
-                gate_init(&own.room.full[i], TILE_ROWS);
+                gate_init(&own.room.full[i], PROD ? PROD : W);
                 gate_init(&own.room.empty[i], W);
             }
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
