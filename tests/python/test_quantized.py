@@ -119,6 +119,18 @@ def test_products_of_long_rows(name, device):
 
 
 @cases(*[(name, device) for name in SMALL + LARGE for device in DEVICES])
+def test_products_of_many_rows(name, device):
+    """A row's product has the same bits wherever it lies among others, so many that each multiprocessor takes many of them."""
+    rng = np.random.default_rng(14)
+    for rows, times, n in ((331, 53, 2048), (37, 61, 4864)):
+        few = nd.asarray(random_blocks(rng, rows, n, name), device=device)
+        x = nd.asarray(rng.standard_normal((1, n)).astype(np.float32), device=device)
+        want = np.asarray(nd.matmul_q(x, nd.QuantArray(few, name)).to_device("cpu"))
+        got = np.asarray(nd.matmul_q(x, nd.QuantArray(nd.tile(few, (times, 1)), name)).to_device("cpu"))
+        assert np.array_equal(got.view(np.uint32), np.tile(want, (1, times)).view(np.uint32)), (rows, n)
+
+
+@cases(*[(name, device) for name in SMALL + LARGE for device in DEVICES])
 def test_largest_sums(name, device):
     """Codes, scales and minima of all bits set, and random ones, with codes of 127 of all signs: no sum of integers is too large."""
     rng = np.random.default_rng(5)
