@@ -88,6 +88,7 @@ typedef struct {
     uint32_t tiles;
     cuda_divisor by_tiles[2], by_column;
     cuda_divisor by_channel; /* by channels of all groups */
+    cuda_divisor by_kept;    /* by columns of elements kept */
 } cuda_convolving;
 
 #endif

@@ -8,8 +8,8 @@ enum {
     MOST_BYTES = 98 << 10, /* of shared memory, which two blocks of a processor have */
     FEWEST_ROWS = 32, /* channels of the result, below which tensor cores multiply mostly zeros */
     FEWEST_TAPS = 4,
-    FEWEST_TERMS = 64, /* of f32, whose parts lose more than op.def's bound allows of fewer */
-    FEWEST_PIXELS = 1024,
+    FEWEST_CHANNELS = 3, /* of f32 */
+    FEWEST_TERMS = 64,   /* of f32, whose parts lose more than op.def's bound allows of fewer */
     FEWEST_WARPS = 4,
     IDLE = 3, /* warps that a processor loses to waiting, about */
     /* About how long a processor takes, in clocks: a step of a warp of 16 bits, of TF32, of f32 in parts, and a warp until a
@@ -56,7 +56,7 @@ static void measure(geometry *g, const conv_plan *q, const ndp_call *call, int64
     const int64_t all = q->grid->shape[0] * g->tiles[0] * g->tiles[1];
     const int64_t mine = (all + CONV_THIN_BLOCKS * sms - 1) / (CONV_THIN_BLOCKS * sms);
     const int64_t work = CONV_THIN_BLOCKS * jobs_of(g) * steps * step,
-                  keep = (g->kept[0] + g->warps - 1) / g->warps * ((g->kept[1] + 31) / 32) * KEEP;
+                  keep = (g->kept[0] * g->kept[1] / (32 * g->warps) + 1) * KEEP;
     const int64_t busy = CONV_THIN_BLOCKS * g->warps;
     g->cost = (mine * (work + keep) + 2 * keep) * (busy + IDLE) / busy;
 }
@@ -82,12 +82,13 @@ static geometry geometry_of(const conv_plan *q, const ndp_call *call, int64_t sm
     return best;
 }
 
+/* Of f32 in parts, tensor cores multiply the channels that are not there as well. */
 static int has_terms(const conv_plan *q, const ndp_call *call)
 {
     const int64_t taps = conv_plane(q->weight);
+    const int is_short = ndp_dtype_size(q->made->dtype) == 2 || is_fast(call, q->made->dtype);
     return taps >= FEWEST_TAPS && taps <= UINT16_MAX &&
-           (ndp_dtype_size(q->made->dtype) == 2 || is_fast(call, q->made->dtype) ||
-            q->ci * taps >= FEWEST_TERMS);
+           (is_short || (q->ci >= FEWEST_CHANNELS && q->ci * taps >= FEWEST_TERMS));
 }
 
 int cuda_conv_is_thin(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
@@ -96,10 +97,12 @@ int cuda_conv_is_thin(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
     const int64_t pixels = q->grid->shape[0] * conv_plane(q->grid);
     if (q->kind != CONV_FORWARD || q->made->dtype == NDP_F64 || dev->capability < 80 ||
         c->groups != 1 || !conv_has_two_axes(q, c) || q->ci == 0 || q->ci > CONV_THIN_CHANNELS ||
-        q->co < FEWEST_ROWS || q->co > INT16_MAX || pixels < FEWEST_PIXELS || pixels > INT32_MAX ||
-        !has_terms(q, call))
+        q->co < FEWEST_ROWS || q->co > INT16_MAX || ndp_view_size(q->image) == 0 || pixels == 0 ||
+        pixels > INT32_MAX || !has_terms(q, call))
         return 0;
-    return q->is_thin = geometry_of(q, call, dev->sm_count).nbytes > 0;
+    const geometry g = geometry_of(q, call, dev->sm_count);
+    return q->is_thin =
+               g.nbytes > 0 && g.tiles[0] * g.tiles[1] * q->grid->shape[0] >= dev->sm_count;
 }
 
 /* How results are written: by vectors of four pixels of a row, or of channels. */
@@ -125,6 +128,7 @@ int32_t cuda_conv_thin_run(const cuda_kernel *k, ndp_stream *s, const conv_plan 
         p->by_tiles[d] = cuda_divisor_of((uint32_t)g.tiles[d]);
     }
     p->by_column = cuda_divisor_of((uint32_t)g.tile[1]);
+    p->by_kept = cuda_divisor_of((uint32_t)g.kept[1]);
     p->pieces = (int32_t)(g.taps / CONV_THIN_TAPS);
     p->weights_at = (uint32_t)g.second;
     p->tiles = (uint32_t)tiles;

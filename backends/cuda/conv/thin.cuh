@@ -15,7 +15,8 @@
 enum {
     THIN_PIECES = CONV_THIN_ROWS / 16, /* of rows, of tensor cores */
     THIN_FOURS = 4,                    /* pieces of eight pixels of a warp */
-    THIN_MADE = 8                      /* channels of a lane, side by side */
+    THIN_MADE = 8,                     /* channels of a lane, side by side */
+    THIN_KEPT = 4                      /* pixels that a thread reads at once */
 };
 
 /* Vectors of weights of a step and piece that a lane has: of all four channels (16 bits), or of two each. */
@@ -89,26 +90,38 @@ template <class T> WINDOW_FN void thin_keep_weights(const cuda_convolving &p, th
     }
 }
 
-/* The elements that a tile's windows meet; a warp has a row of them. */
+/* The elements that a tile's windows meet: a thread reads all channels of some pixels before it writes any. Outside of the
+ * image, and beyond its channels, it reads the image's first element and writes zero. */
 template <class T>
 WINDOW_FN void thin_keep_image(const cuda_convolving &p, const grouped_tile &at, T *image)
 {
     const int32_t y0 = at.h * p.stride[1] - p.before[1], x0 = at.w * p.stride[2] - p.before[2];
-    for (int32_t i = (int32_t)threadIdx.x / 32; i < p.kept[0]; i += (int32_t)blockDim.x / 32) {
-        const int32_t y = y0 + i;
-        const T *row = (const T *)p.image + at.n * p.image_stride[0] + y * p.image_stride[3];
-        const bool in_row = (uint32_t)y < (uint32_t)p.image_extent[1];
-#pragma unroll 4
-        for (int32_t j = (int32_t)threadIdx.x % 32; j < p.kept[1]; j += 32) {
-            const int32_t x = x0 + j;
-            const bool has = in_row && (uint32_t)x < (uint32_t)p.image_extent[2];
-            float four[4];
+    const int32_t all = p.kept[0] * p.kept[1], threads = (int32_t)blockDim.x;
+    const T *const from = (const T *)p.image + at.n * p.image_stride[0];
+    T none;
+    neural_narrow(&none, 0.0f);
+    for (int32_t first = (int32_t)threadIdx.x; first < all; first += THIN_KEPT * threads) {
+        neural_vector<T, 4> x[THIN_KEPT];
+        bool has[THIN_KEPT];
+#pragma unroll
+        for (int u = 0; u < THIN_KEPT; u++) {
+            const int32_t i = (int32_t)cuda_quotient((uint32_t)(first + u * threads), p.by_kept);
+            const int32_t y = y0 + i, z = x0 + first + u * threads - i * p.kept[1];
+            has[u] = (uint32_t)y < (uint32_t)p.image_extent[1] &&
+                     (uint32_t)z < (uint32_t)p.image_extent[2];
+            const T *const one =
+                from + (has[u] ? y * p.image_stride[3] + z * p.image_stride[4] : 0);
 #pragma unroll
             for (int c = 0; c < 4; c++)
-                four[c] = has && c < p.ci
-                              ? neural_widen(row[c * p.image_stride[1] + x * p.image_stride[4]])
-                              : 0.0f;
-            neural_store<T, 4>(image, i * p.kept[1] + j, four);
+                x[u].at[c] = one[c < p.ci ? c * p.image_stride[1] : 0];
+        }
+#pragma unroll
+        for (int u = 0; u < THIN_KEPT; u++) {
+#pragma unroll
+            for (int c = 0; c < 4; c++)
+                x[u].at[c] = has[u] && c < p.ci ? x[u].at[c] : none;
+            if (first + u * threads < all)
+                ((neural_vector<T, 4> *)image)[first + u * threads] = x[u];
         }
     }
 }

@@ -10,6 +10,7 @@
 enum { A, B, OUT };
 enum {
     PRODUCT_TILE = 128,
+    FEW_CHANNELS = 8, /* of the image: fewer are no line of a warp */
     FORWARD_CHANNELS = 128,
     GRADIENT_CHANNELS = 64
 };                                                      /* of the grid, from which on it pays off */
@@ -31,6 +32,16 @@ static void windows_of(cuda_unfolding *w, int last, const int64_t kernel[3], con
                                grid[2] * pixel,
                                pixel};
     memcpy(w->windows_stride, stride, sizeof stride);
+}
+
+/* Lines in the order of a weight whose channels are innermost, each of all pixels. */
+static void follow_weight(cuda_unfolding *w, const int64_t kernel[3], int64_t channels,
+                          int64_t pixels)
+{
+    w->windows_stride[1] = pixels;
+    w->windows_stride[4] = channels * pixels;
+    w->windows_stride[3] = kernel[2] * w->windows_stride[4];
+    w->windows_stride[2] = kernel[1] * w->windows_stride[3];
 }
 
 /* Whether each line of the weight is dense, in the order of the windows. */
@@ -89,6 +100,18 @@ static void by_pixels(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k
         take(u, B, NULL, k, 0, 0);
         take(u, OUT, w, weight, 0, 0);
     }
+}
+
+/* A line for each element of a window, of all pixels, though channels of the grid are innermost: the gradient for an image
+ * of few channels adds up elements of neighbouring pixels by threads side by side. */
+static void by_elements(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t k, int64_t line)
+{
+    const int64_t pixels = q->grid->shape[0] * conv_plane(q->grid);
+    extents(u, k, pixels, o, 1);
+    take(u, A, q->weight, o == 1 ? k : q->weight->stride[0], 0, 1);
+    take(u, B, q->grid, line, 0, 1);
+    take(u, OUT, NULL, pixels, 0, 0);
+    u->last = 0;
 }
 
 /* A line for each channel, one product an image, or one of all where tiles of a product would reach far
@@ -152,7 +175,11 @@ static int take_layout(conv_unfolded *u, const conv_plan *q, int64_t o, int64_t 
     u->last =
         g->stride[1] == 1 && line >= o && conv_is_merged(g, 0, line) && is_weight(q->weight, 1, k);
     if (u->last) {
-        by_pixels(u, q, o, k, line);
+        u->by_elements = u->kind == CONV_INPUT && q->ci < FEW_CHANNELS && q->ci % 4;
+        if (u->by_elements)
+            by_elements(u, q, o, k, line);
+        else
+            by_pixels(u, q, o, k, line);
         return 1;
     }
     if (!conv_is_merged(g, 2, 1) || (o > 1 && g->stride[1] < conv_plane(g)) || g->stride[0] < 0 ||
@@ -212,12 +239,14 @@ int cuda_conv_unfolded(conv_unfolded *u, ndp_dev *dev, const ndp_call *call, con
     u->kind = q->kind;
     u->key.dtype = u->key.dtype_b = u->key.out = dtype;
     u->key.mode = cuda_blaslt_mode(dev, dtype, call->mode & NDP_MODE_DETERMINISTIC);
-    if (!take_layout(u, q, o, k) || !pays_off(q, c, u->last))
+    if (!take_layout(u, q, o, k) || !pays_off(q, c, u->last || u->by_elements))
         return 0;
     u->columns = ((uint64_t)(pixels * k * size) + 255) / 256 * 256;
     u->sums = (u->sums + 255) / 256 * 256;
     windows_of(&u->windows, u->last, q->weight->shape + 2, q->grid->shape + 2, q->ci,
-               u->joint ? q->grid->shape[0] : 1);
+               u->joint || u->by_elements ? q->grid->shape[0] : 1);
+    if (u->by_elements)
+        follow_weight(&u->windows, q->weight->shape + 2, q->ci, pixels);
     take_walk(u, q, c);
     const blaslt_key *key = &u->key;
     return key->batch <= UINT16_MAX && key->m <= INT32_MAX && key->n <= INT32_MAX &&

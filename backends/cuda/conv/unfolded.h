@@ -11,6 +11,7 @@ typedef struct {
     const ndp_view *a, *b, *out; /* NULL: in scratch memory */
     int joint; /* the result has a line for each channel of all images: to be spread out to images */
     int last, kind;               /* last: lines are pixels, else channels */
+    int by_elements;              /* lines are channels, but those of the grid are innermost */
     uint64_t sums, columns, work; /* bytes of scratch: to be added up; of windows; the library's */
     int64_t images, items;        /* of the walk over windows or, for CONV_INPUT, elements */
     int function, n_extents;      /* of a cuda_kernel; of a row */
