@@ -56,7 +56,7 @@ cuda_kernel_headers = \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/convert_f8.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/dense.cuh %reldir%/elementwise/elements.cuh %reldir%/elementwise/vector.cuh %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
-  %reldir%/index/gather.h %reldir%/index/histogram.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h \
+  %reldir%/index/gather.h %reldir%/index/gather_far.cuh %reldir%/index/histogram.h %reldir%/index/scatter.h %reldir%/index/search.h %reldir%/index/select.h \
   %reldir%/index/status.cuh \
   %reldir%/linalg/block.cuh %reldir%/linalg/panel.cuh %reldir%/linalg/block_cholesky.cuh %reldir%/linalg/block_lu.cuh %reldir%/linalg/block_qr.cuh %reldir%/linalg/block_solve.cuh %reldir%/linalg/block_svd.cuh %reldir%/linalg/cluster_seats.cuh %reldir%/linalg/cluster_svd.cuh %reldir%/linalg/eigen.cuh %reldir%/linalg/eigh.cuh %reldir%/linalg/eigh_rows.cuh \
   %reldir%/linalg/factor.cuh %reldir%/linalg/lanes.cuh %reldir%/linalg/large.h %reldir%/linalg/scalar.cuh \

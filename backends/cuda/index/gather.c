@@ -76,9 +76,7 @@ static int32_t run_far(const cuda_kernel *k, ndp_stream *s, gather_params *p)
 {
     const uint64_t tiles = (p->walk.size + GATHER_FAR_TILE - 1) / GATHER_FAR_TILE;
     const uint64_t most = (uint64_t)k->dev->sm_count;
-    const char *lab = getenv("NDOCK_LAB_FAR"); /* LAB */
-    const int bins = lab ? atoi(lab) : GATHER_FAR_BINS;
-    while ((p->extent - 1) >> p->far_shift >= bins)
+    while ((p->extent - 1) >> p->far_shift >= GATHER_FAR_BINS)
         p->far_shift++;
     return cuda_launch(k, k->function[GATHER_FAR], s, (uint32_t)(tiles < most ? tiles : most),
                        GATHER_FAR_THREADS, GATHER_FAR_BYTES, p);

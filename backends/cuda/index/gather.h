@@ -11,7 +11,7 @@ enum {
     GATHER_WARP_ROWS = 8,
     GATHER_FAR_TILE = 1 << 15, /* indices that a block puts in the order of memory */
     GATHER_FAR_THREADS = 512,
-    GATHER_FAR_BINS = 256,
+    GATHER_FAR_BINS = 64,
     GATHER_FAR_BYTES = 6 * GATHER_FAR_TILE + 4 * GATHER_FAR_BINS + GATHER_FAR_BINS / 8
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Radix sorts of the CUB library behind C functions. Keys ascend as unsigned numbers; equal keys
+ * Radix sorts of the CUB library behind C functions, many keys of 64 bits by leading.cuh. Keys ascend as unsigned numbers; equal keys
  * keep their order. The device's context must be current. */
 #ifndef NDOCK_CUDA_CUB_H
 #define NDOCK_CUDA_CUB_H
