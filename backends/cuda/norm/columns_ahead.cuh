@@ -85,7 +85,8 @@ LINE_FN void ahead_write(const ahead_place &at, const float4 *stage, const ahead
     for (int k = 0; k < NORM_AHEAD_HELD; k++)
         if (at.line + k * at.lines < at.n) {
             const float4 v = stage[k * NORM_COLUMN_THREADS + threadIdx.x];
-            const ahead_place::vector r = {{q[0].of(v.x), q[1].of(v.y), q[2].of(v.z), q[3].of(v.w)}};
+            const ahead_place::vector r = {
+                {q[0].of(v.x), q[1].of(v.y), q[2].of(v.z), q[3].of(v.w)}};
             at.put(at.line + k * at.lines, r);
         }
 }

@@ -75,11 +75,10 @@ template <int BLOCKS, int COLUMNS, int SLOTS> struct columns_post {
                 : "memory");
 #pragma unroll 1
         for (uint32_t b = 0; b < BLOCKS; b++)
-            asm volatile(
-                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f64 "
-                "[%0], %1, [%2];" ::"r"(there(&from[k][blockIdx.x % BLOCKS][column], b)),
-                "d"(x), "r"(there(&arrived[k], b))
-                : "memory");
+            asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f64 "
+                         "[%0], %1, [%2];" ::"r"(there(&from[k][blockIdx.x % BLOCKS][column], b)),
+                         "d"(x), "r"(there(&arrived[k], b))
+                         : "memory");
     }
     LINE_MEMBER void wait(int columns, int turn) const
     {
