@@ -167,11 +167,11 @@ CM_FN float cm_f32_gelu_tanh(float x)
     cm_pair<float> y = cm_product(v, cm_two(x, 0.0f));
     return cm_gated(x, y.hi, y.lo);
 }
-/* t exp(t^2/2) Phi(-t), t >= 0: (t/2 + t p)/(1 + t), where p is a polynomial in t/(t + 5) that is small beside
+/* t exp(t^2/2) Phi(-t), t >= 0: (t/2 + t p)/(1 + t), where p is a polynomial in t/(t + 4.62) that is small beside
  * 1/2, so that its rounding is too. */
 CM_FN cm_pair<float> cm_tail_scaled(float t)
 {
-    float p = cm_tail_rest(cm_fma(t, cm_rcp(t + 5.0f), -0.375f)), half = 0.5f * t, d = 1.0f + t;
+    float p = cm_tail_rest(cm_fma(t, cm_rcp(t + 4.62f), -0.4f)), half = 0.5f * t, d = 1.0f + t;
     float n = cm_fma(t, p, half);
     return cm_quotient(cm_two(n, cm_fma(t, p, half - n)), cm_two(d, t - (d - 1.0f)));
 }

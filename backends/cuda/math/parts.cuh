@@ -283,12 +283,11 @@ CM_FN float cm_tail_poly(float u)
                        -6.19021084e-05f, -9.13359981e-05f};
     return cm_poly(c, u);
 }
-/* exp(t^2/2) Phi(-t) (1 + t) less 1/2 over t/(t + 5) - 0.375, t <= 15 */
+/* exp(t^2/2) Phi(-t) (1 + t) less 1/2 over t/(t + 4.62) - 0.4, t <= 15: this denominator wants the lowest degree */
 CM_FN float cm_tail_rest(float u)
 {
-    const float c[] = {-0.0139442058f, -0.205923736f, 0.0350410268f, 0.459691942f,
-                       -1.20494044f,   1.83282959f,   -1.87945139f,  1.21334767f,
-                       -0.266508102f,  -0.282524496f, 0.208312914f};
+    const float c[] = {-0.0152170351f, -0.201914832f, 0.0260028746f, 0.41409409f,  -0.975649059f,
+                       1.29699242f,    -1.07709444f,  0.423345357f,  0.151964009f, -0.214697137f};
     return cm_poly(c, u);
 }
 /* erf(x)/x - 1, w = x^2: for double what follows its terms erf0 + erf1 w, over w^2, w <= 1.5625;
