@@ -2,7 +2,6 @@
  * Calls of class QUANT: rows are shared among threads. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "quant/quant.h"
 
@@ -36,34 +35,17 @@ typedef struct {
     int64_t m, codes_bytes, halves;
     char *scratch;
     quant_row *activations;
-    char *own;
 } job;
 
-enum { GRAIN = 16384, QUANT_ROWS_AT_ONCE = 8, BLOCKS_AT_ONCE = 16 };
+enum { GRAIN = 16384, PRODUCT_GRAIN = 65536, QUANT_ROWS_AT_ONCE = 8, BLOCKS_AT_ONCE = 16 };
 
 static int64_t grain_of(int64_t n)
 {
     return n > 0 && n < GRAIN ? GRAIN / n : 1;
 }
 
-int64_t quant_lab_ahead = -1;
-int quant_lab_hint;
-static void lab(void)
-{
-    static int read;
-    const char *v = read ? NULL : getenv("NDOCK_LAB_AHEAD");
-    read = 1;
-    if (v && *v == 't') {
-        quant_lab_hint = v[1] - '0';
-        v += 3;
-    }
-    if (v)
-        quant_lab_ahead = atoll(v);
-}
-
 static void begin(job *w, const ndp_call *call)
 {
-    lab();
     memset(w, 0, sizeof *w);
     w->table = CPU_ISA_PICK_VNNI(quant_table_of);
     w->format = ((const ndp_quant *)call->params)->format;
@@ -152,8 +134,7 @@ static int64_t activation_bytes(int64_t n)
 static uint64_t product_scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
-    const int64_t rows = call->in[0].shape[0];
-    return (uint64_t)((rows == 1 ? cpu_threads() : rows) * activation_bytes(call->in[0].shape[1]));
+    return (uint64_t)(call->in[0].shape[0] * activation_bytes(call->in[0].shape[1]));
 }
 
 static quant_made activation(const job *w, int64_t row)
@@ -195,17 +176,6 @@ static void save(const job *w, int64_t m, int rows, int64_t r, int64_t blocks, c
 static void product_rows(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
-    job own;
-    if (w->own) { /* LAB */
-        const int t = cpu_thread();
-        own = *w;
-        own.scratch += t * activation_bytes(w->n);
-        if (!w->own[t]) {
-            w->own[t] = 1;
-            activate_rows(&own, 0, 1);
-        }
-        w = &own;
-    }
     for (int64_t m = 0; m < w->m; m += QUANT_ROWS_AT_ONCE) {
         const int rows = w->m - m < QUANT_ROWS_AT_ONCE ? (int)(w->m - m) : QUANT_ROWS_AT_ONCE;
         quant_row x[QUANT_ROWS_AT_ONCE];
@@ -222,9 +192,17 @@ static void product_rows(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+/* Rows of blocks in a chunk: what a chunk costs beside its sums is little of PRODUCT_GRAIN elements, but each thread is to
+ * have four chunks. */
+static int64_t chunk_of(const job *w)
+{
+    const int64_t least = grain_of(w->n), most = PRODUCT_GRAIN / (w->n + 1) + 1,
+                  fair = w->rows / (4 * (int64_t)cpu_threads());
+    return fair <= least ? least : fair < most ? fair : most > least ? most : least;
+}
+
 static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
 {
-    char flags[64] = {0};
     (void)kernel;
     (void)stream;
     job w;
@@ -240,18 +218,9 @@ static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const n
         return NDP_OK;
     if (w.n > 0) {
         w.scratch = cpu_ptr(&call->scratch);
-        static int lab_own = -1;
-        if (lab_own < 0)
-            lab_own = getenv("NDOCK_LAB_OWN") != NULL;
-        if (lab_own && w.m == 1 && cpu_threads() < 64)
-            w.own = flags;
-        else
-            cpu_parallel(w.m, grain_of(w.n), activate_rows, &w);
+        cpu_parallel(w.m, grain_of(w.n), activate_rows, &w);
     }
-    static int64_t lab_grain;
-    if (!lab_grain)
-        lab_grain = getenv("NDOCK_LAB_GRAIN") ? atoll(getenv("NDOCK_LAB_GRAIN")) : 65536;
-    cpu_parallel(w.rows, w.n > 0 && w.n < lab_grain ? lab_grain / w.n : 1, product_rows, &w);
+    cpu_parallel(w.rows, chunk_of(&w), product_rows, &w);
     return NDP_OK;
 }
 
