@@ -35,9 +35,10 @@ typedef struct {
     int64_t m, codes_bytes, halves;
     char *scratch;
     quant_row *activations;
+    char *own; /* of one row: which threads have made its codes for themselves; else NULL */
 } job;
 
-enum { GRAIN = 16384, PRODUCT_GRAIN = 65536, QUANT_ROWS_AT_ONCE = 8, BLOCKS_AT_ONCE = 16 };
+enum { GRAIN = 16384, PRODUCT_GRAIN = 131072, QUANT_ROWS_AT_ONCE = 8, BLOCKS_AT_ONCE = 16 };
 
 static int64_t grain_of(int64_t n)
 {
@@ -134,7 +135,8 @@ static int64_t activation_bytes(int64_t n)
 static uint64_t product_scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
-    return (uint64_t)(call->in[0].shape[0] * activation_bytes(call->in[0].shape[1]));
+    const int64_t rows = call->in[0].shape[0], each = activation_bytes(call->in[0].shape[1]);
+    return (uint64_t)(rows == 1 ? cpu_team() * (each + 1) : rows * each);
 }
 
 static quant_made activation(const job *w, int64_t row)
@@ -151,15 +153,29 @@ static quant_row made_row(quant_made x)
     return (quant_row){x.code, x.d, x.group_d, x.sum, x.less, x.total};
 }
 
+static void activate_row(const job *w, int64_t r, int64_t place)
+{
+    quant_made made = activation(w, place);
+    float *x = (float *)(void *)(made.total + w->halves);
+    w->table->load(w->in + r * w->n * w->item, w->dtype, w->n, x);
+    w->table->activate(x, w->n, w->of, &made);
+}
+
 static void activate_rows(void *ctx, int64_t begin, int64_t end)
 {
-    const job *w = ctx;
-    for (int64_t r = begin; r < end; r++) {
-        quant_made made = activation(w, r);
-        float *x = (float *)(void *)(made.total + w->halves);
-        w->table->load(w->in + r * w->n * w->item, w->dtype, w->n, x);
-        w->table->activate(x, w->n, w->of, &made);
-    }
+    for (int64_t r = begin; r < end; r++)
+        activate_row(ctx, r, r);
+}
+
+/* Where the codes are that the thread multiplies row 0 by: its own, which it makes when it first comes. To fetch another
+ * processor's takes all threads longer. */
+static int64_t own_place(const job *w)
+{
+    const int thread = cpu_thread();
+    if (!w->own[thread])
+        activate_row(w, 0, thread);
+    w->own[thread] = 1;
+    return thread;
 }
 
 /* Products (blocks, rows), of rows of blocks from r on, to the results of rows from m on. */
@@ -176,12 +192,13 @@ static void save(const job *w, int64_t m, int rows, int64_t r, int64_t blocks, c
 static void product_rows(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
+    const int64_t place = w->own ? own_place(w) : 0;
     for (int64_t m = 0; m < w->m; m += QUANT_ROWS_AT_ONCE) {
         const int rows = w->m - m < QUANT_ROWS_AT_ONCE ? (int)(w->m - m) : QUANT_ROWS_AT_ONCE;
         quant_row x[QUANT_ROWS_AT_ONCE];
         float sum[BLOCKS_AT_ONCE * QUANT_ROWS_AT_ONCE];
         for (int i = 0; i < rows; i++)
-            x[i] = made_row(activation(w, m + i));
+            x[i] = made_row(activation(w, place + m + i));
         quant_blocks some = {.row_bytes = w->row_bytes, .n = w->n};
         for (int64_t r = begin; r < end; r += some.rows) {
             some.data = w->blocks + r * w->row_bytes;
@@ -216,10 +233,13 @@ static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const n
     w.halves = w.codes_bytes / 16;
     if (w.m == 0 || w.rows == 0)
         return NDP_OK;
-    if (w.n > 0) {
+    if (w.n > 0)
         w.scratch = cpu_ptr(&call->scratch);
+    if (w.n > 0 && w.m == 1) {
+        w.own = w.scratch + cpu_team() * activation_bytes(w.n);
+        memset(w.own, 0, (size_t)cpu_team());
+    } else if (w.n > 0)
         cpu_parallel(w.m, grain_of(w.n), activate_rows, &w);
-    }
     cpu_parallel(w.rows, chunk_of(&w), product_rows, &w);
     return NDP_OK;
 }
