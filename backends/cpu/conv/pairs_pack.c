@@ -18,15 +18,30 @@ static int offsets_of(const cv_plan *p, const nd_window_axis axis[3], const cv_p
     return live;
 }
 
-/* Up to 16 channels of the result from `from` on, as a tile, number by number. */
+/* A tile of words, two numbers each, of 16 channels of which each one's words follow each other, `step` words from one
+ * channel to the next. */
+static void turn_words(const cv_plan *p, const void *words, int64_t step, uint16_t *to)
+{
+    const cv_turn turn = {.beside = (void *)(uintptr_t)words,
+                          .rows = to,
+                          .n = CV_PAIRS_TILE,
+                          .channels = CV_PAIRS_TILE,
+                          .step = step,
+                          .plane = CV_PAIRS_TILE};
+    p->isa->apart[NDP_F32](&turn);
+}
+
+/* Up to 16 channels of the result from `from` on, as a tile: each one's numbers are gathered before all are turned. */
 static void pack_numbers(const cv_plan *p, const uint16_t *from, int64_t n, const int64_t *offset,
                          int live, uint16_t *to)
 {
+    _Alignas(64) uint16_t number[CV_PAIRS_TILE][CV_PAIRS_DEPTH];
     if (live < CV_PAIRS_DEPTH || n < CV_PAIRS_TILE)
-        memset(to, 0, CV_PAIRS_BYTES);
-    for (int64_t o = 0; o < n; o++, from += p->w_out, to += 2)
+        memset(number, 0, sizeof number);
+    for (int64_t o = 0; o < n; o++, from += p->w_out)
         for (int k = 0; k < live; k++)
-            to[k / 2 * CV_PAIRS_DEPTH + k % 2] = from[offset[k]];
+            number[o][k] = from[offset[k]];
+    turn_words(p, number, CV_PAIRS_DEPTH / 2, to);
 }
 
 /* The same, by squares of words or whole rows where numbers or channels lie side by side. */
@@ -36,15 +51,9 @@ static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n, const i
     static const char zeros[64];
     const int side_by_side = p->w_in == 1 && p->w_out % 2 == 0 && live == CV_PAIRS_DEPTH &&
                              offset[CV_PAIRS_DEPTH - 1] - offset[0] == CV_PAIRS_DEPTH - 1;
-    if (n == CV_PAIRS_TILE && side_by_side && (uintptr_t)(from + offset[0]) % 4 == 0) {
-        const cv_turn turn = {.beside = (void *)(uintptr_t)(from + offset[0]),
-                              .rows = to,
-                              .n = CV_PAIRS_TILE,
-                              .channels = CV_PAIRS_TILE,
-                              .step = p->w_out / 2,
-                              .plane = CV_PAIRS_TILE};
-        p->isa->apart[NDP_F32](&turn);
-    } else if (n == CV_PAIRS_TILE && p->w_out == 1) {
+    if (n == CV_PAIRS_TILE && side_by_side && (uintptr_t)(from + offset[0]) % 4 == 0)
+        turn_words(p, from + offset[0], p->w_out / 2, to);
+    else if (n == CV_PAIRS_TILE && p->w_out == 1) {
         const char *row[CV_PAIRS_DEPTH];
         for (int k = 0; k < CV_PAIRS_DEPTH; k++)
             row[k] = k < live ? (const char *)(from + offset[k]) : zeros;
@@ -53,22 +62,25 @@ static void pack_tile(const cv_plan *p, const uint16_t *from, int64_t n, const i
         pack_numbers(p, from, n, offset, live, to);
 }
 
-/* Those of a phase's steps, for 16 channels from o on; returns their exponents. */
+/* Those of a phase's steps, for 16 channels from o on; returns their exponents. Where taps lie between numbers, all taps of
+ * some of these follow each other, since they are in the same lines. */
 static cv_pairs_range pack_tiles(const cv_plan *p, const nd_window_axis axis[3], int64_t group,
                                  int64_t o, uint16_t *to)
 {
     const cv_pairs_runs r = cv_pairs_runs_of(p->ci, &axis[2]);
     const int64_t n = p->co - o < CV_PAIRS_TILE ? p->co - o : CV_PAIRS_TILE;
     const int64_t first = group * (p->backward ? p->ci * p->w_in : p->co * p->w_out) + o * p->w_out;
-    const uint16_t *from = (const uint16_t *)(const void *)p->weight + first, *begin = to;
-    for (int64_t i = 0; i < axis[1].taps; i++)
-        for (int64_t k = 0; k < r.runs * r.blocks; k++, to += CV_PAIRS_BYTES / 2) {
-            int64_t offset[CV_PAIRS_DEPTH];
-            const int live =
-                offsets_of(p, axis, &r, i, k / r.blocks, k % r.blocks * CV_PAIRS_DEPTH, offset);
-            pack_tile(p, from, n, offset, live, to);
-        }
-    return p->isa->pairs_range(begin, to - begin);
+    const int64_t tile = CV_PAIRS_BYTES / 2, taps = axis[1].taps * r.runs;
+    const uint16_t *from = (const uint16_t *)(const void *)p->weight + first;
+    const int by_taps = p->w_in == 1;
+    for (int64_t i = 0; i < taps * r.blocks; i++) {
+        const int64_t t = by_taps ? i / r.blocks : i % taps, k = by_taps ? i % r.blocks : i / taps;
+        int64_t offset[CV_PAIRS_DEPTH];
+        const int live =
+            offsets_of(p, axis, &r, t / r.runs, t % r.runs, k * CV_PAIRS_DEPTH, offset);
+        pack_tile(p, from, n, offset, live, to + (t * r.blocks + k) * tile);
+    }
+    return p->isa->pairs_range(to, taps * r.blocks * tile);
 }
 
 /* A call, and which exponents its weights have. */

@@ -19,7 +19,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #ifdef _OPENMP
@@ -132,82 +131,7 @@ static int64_t claim(int k)
     return -1;
 }
 
-/* LAB: what jobs did, of the last ones, at exit. */
-static int64_t now_ns(void);
-static int lab = -1;
-static struct {
-    _Alignas(64) int64_t busy, most, first;
-    int units;
-} lab_thread[64];
-enum { LAB_JOBS = 4096 };
-static struct {
-    int64_t open, claimed, end, chunks, busy, most, wait, last;
-    int who, threads;
-} lab_job[LAB_JOBS];
-static int64_t lab_jobs;
-static void lab_dump(void)
-{
-    const int64_t show = lab;
-    for (int64_t j = lab_jobs > show ? lab_jobs - show : 0; j < lab_jobs; j++) {
-        const int i = (int)(j % LAB_JOBS), b = (int)((j + LAB_JOBS - 1) % LAB_JOBS);
-        fprintf(stderr,
-                "job chunks %4lld threads %2d joined %2d: gap %5.1f wall %6.1f own %6.1f us, busy "
-                "%7.1f most %5.1f; second to begin after %5.1f, last %5.1f\n",
-                (long long)lab_job[i].chunks, lab_job[i].threads, lab_job[i].who,
-                j ? (double)(lab_job[i].open - lab_job[b].end) / 1e3 : 0.,
-                (double)(lab_job[i].end - lab_job[i].open) / 1e3,
-                (double)(lab_job[i].claimed - lab_job[i].open) / 1e3, (double)lab_job[i].busy / 1e3,
-                (double)lab_job[i].most / 1e3, (double)lab_job[i].wait / 1e3,
-                (double)lab_job[i].last / 1e3);
-    }
-}
-static void lab_begin(int64_t chunks, int threads)
-{
-    const int i = (int)(lab_jobs % LAB_JOBS);
-    for (int t = 0; t < 64; t++)
-        lab_thread[t].busy = lab_thread[t].most = lab_thread[t].units = 0;
-    lab_job[i].chunks = chunks;
-    lab_job[i].threads = threads;
-    lab_job[i].open = now_ns();
-}
-static void lab_end(void)
-{
-    const int i = (int)(lab_jobs++ % LAB_JOBS);
-    lab_job[i].end = now_ns();
-    lab_job[i].busy = lab_job[i].most = lab_job[i].wait = lab_job[i].last = lab_job[i].who = 0;
-    for (int t = 0; t < 64; t++)
-        if (lab_thread[t].units) {
-            const int64_t w = lab_thread[t].first - lab_job[i].open;
-            lab_job[i].who++;
-            lab_job[i].busy += lab_thread[t].busy;
-            if (lab_thread[t].most > lab_job[i].most)
-                lab_job[i].most = lab_thread[t].most;
-            if (t && (!lab_job[i].wait || w < lab_job[i].wait))
-                lab_job[i].wait = w;
-            if (t && w > lab_job[i].last)
-                lab_job[i].last = w;
-        }
-}
-
-static void lab_unit(int64_t unit);
 static void run_unit(int64_t unit)
-{
-    if (lab <= 0) {
-        lab_unit(unit);
-        return;
-    }
-    const int t = own_number & 63;
-    const int64_t s = now_ns();
-    if (!lab_thread[t].units)
-        lab_thread[t].first = s;
-    lab_unit(unit);
-    const int64_t took = now_ns() - s;
-    lab_thread[t].busy += took;
-    lab_thread[t].units++;
-    if (took > lab_thread[t].most)
-        lab_thread[t].most = took;
-}
-static void lab_unit(int64_t unit)
 {
     const int64_t after = (unit + 1) * job.per_unit;
     for (int64_t c = unit * job.per_unit; c < after && c < job.chunks; c++) {
@@ -417,20 +341,9 @@ void cpu_parallel(int64_t n, int64_t grain, void (*fn)(void *ctx, int64_t begin,
         job.grain = grain;
         const uint64_t threads = cut_spans(chunks);
         inside_team = 1;
-        if (lab < 0) {
-            lab = getenv("NDOCK_LAB_JOBS") ? atoi(getenv("NDOCK_LAB_JOBS")) : 0;
-            if (lab)
-                atexit(lab_dump);
-        }
-        if (lab)
-            lab_begin(chunks, (int)threads);
         open_job(threads);
         claim_units(0, spans_of(threads));
-        if (lab)
-            lab_job[lab_jobs % LAB_JOBS].claimed = now_ns();
         await_units(spans_of(threads));
-        if (lab)
-            lab_end();
         inside_team = 0;
         atomic_flag_clear_explicit(&busy, memory_order_release);
         return;

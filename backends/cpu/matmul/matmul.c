@@ -238,41 +238,6 @@ static void run_shared(mm_run *r)
             }
 }
 
-static void deep_blocks(void *ctx, int64_t begin, int64_t end)
-{
-    const mm_run *r = ctx;
-    const mm_plan *p = r->p;
-    const int s = cpu_slot_take(r->busy, r->n_slots);
-    for (int64_t t = begin; t < end; t++) {
-        const int64_t j = t % r->tiles_n * p->tile_n, left = p->n - j;
-        mm_deep_block(p, t / r->tiles_n * p->kc, j, left < p->tile_n ? left : p->tile_n, r->shared,
-                      r->slots + s * p->slot_bytes);
-    }
-    cpu_slot_give(r->busy, s);
-}
-
-static void deep_join(void *ctx, int64_t begin, int64_t end)
-{
-    const mm_run *r = ctx;
-    const mm_plan *p = r->p;
-    const int s = cpu_slot_take(r->busy, r->n_slots);
-    for (int64_t t = begin; t < end; t++) {
-        const int64_t j = t * p->tile_n, left = p->n - j;
-        mm_deep_join(p, j, left < p->tile_n ? left : p->tile_n, r->shared,
-                     r->slots + s * p->slot_bytes);
-    }
-    cpu_slot_give(r->busy, s);
-}
-
-/* A row by a matrix: threads take blocks of k and long runs of columns, whose sums are then added. */
-static void run_deep(mm_run *r)
-{
-    const mm_plan *p = r->p;
-    r->tiles_n = cpu_ceil_div(p->n, p->tile_n);
-    cpu_parallel(cpu_ceil_div(p->depth, p->kc) * r->tiles_n, 1, deep_blocks, r);
-    cpu_parallel(r->tiles_n, 1, deep_join, r);
-}
-
 static void run_separate(mm_run *r)
 {
     const mm_plan *p = r->p;
@@ -352,8 +317,6 @@ static int32_t run(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call 
         run_blas(&r);
     else if (p.path == MM_SHARED)
         run_shared(&r);
-    else if (p.path == MM_DEEP)
-        run_deep(&r);
     else
         run_separate(&r);
     return NDP_OK;

@@ -86,13 +86,13 @@ typedef mm_kernels mm_level[MM_KINDS];
 CPU_ISA_DECLARE(extern const mm_level, cpu_matmul_kernels);
 
 #define MM_MAX_DEPTH 256
-#define MM_DOT_BYTES 64         /* of the partial sums of an inner product */
-#define MM_DOT_AHEAD 4096       /* bytes that one inner product of long vectors asks for ahead */
-#define MM_DOT_SHORT_AHEAD 2048 /* the same of each of four columns side by side */
-#define MM_SWEEP_ROWS 16        /* of b, converted at a time */
-#define MM_DOT_COLUMNS 4        /* of b, converted at a time */
-#define MM_TASK_WORK (1 << 20)  /* multiply-adds worth a task */
-#define MM_MAX_PANEL 128        /* bytes across a panel that conversion goes through */
+#define MM_DOT_BYTES 64        /* of the partial sums of an inner product */
+#define MM_DOT_AHEAD 4096      /* bytes that one inner product of long vectors asks for ahead */
+#define MM_SIDE_AHEAD 2048     /* the same of each of four columns side by side */
+#define MM_SWEEP_ROWS 16       /* of b, converted at a time */
+#define MM_DOT_COLUMNS 4       /* of b, converted at a time */
+#define MM_TASK_WORK (1 << 20) /* multiply-adds worth a task */
+#define MM_MAX_PANEL 128       /* bytes across a panel that conversion goes through */
 
 /* Depth of the blocks that k is cut into: as even as can be, at most MM_MAX_DEPTH. */
 static inline int64_t mm_block_depth(int64_t k)
@@ -115,7 +115,7 @@ typedef struct {
 
 /* Tiles pack their operands; operands are packed beforehand, for all tiles; few rows:
  * matmul/skinny.c; small products, which are over before packing would pay. */
-enum { MM_SEPARATE, MM_SHARED, MM_SWEEP, MM_DOT, MM_PLAIN, MM_DEEP };
+enum { MM_SEPARATE, MM_SHARED, MM_SWEEP, MM_DOT, MM_PLAIN };
 
 /* A call and how it is computed. */
 typedef struct {
@@ -190,8 +190,4 @@ void mm_blas_product(const mm_plan *p, const char *a, const char *b, char *out);
 /* ---- matmul/skinny.c: all rows, and columns j to j + n, of a product, in a slot. */
 void mm_sweep_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
 void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slot);
-/* Of a row by a matrix: the sums of one block of k at d, of columns j to j + n, among those of all blocks; and all of
- * them to the result. */
-void mm_deep_block(const mm_plan *p, int64_t d, int64_t j, int64_t n, char *all, char *slot);
-void mm_deep_join(const mm_plan *p, int64_t j, int64_t n, char *all, char *slot);
 #endif

@@ -2,7 +2,6 @@
  * How a matrix product is cut up: kernels, orientation, tiles and scratch memory. Elements are the same
  * chains of multiply-adds whatever the tiles, whose number alone depends on how many threads there are. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "matmul/matmul.h"
 
@@ -77,10 +76,7 @@ static uint64_t wrap_integer(double v)
  * threads that get one more than others are waited for. */
 static void plan_tiles(mm_plan *p)
 {
-    static int lab = -1;
-    if (lab < 0)
-        lab = getenv("NDOCK_LAB_TILES") ? atoi(getenv("NDOCK_LAB_TILES")) : 4;
-    const int64_t wanted = cpu_team() > 4 ? lab * cpu_team() : 16;
+    const int64_t wanted = cpu_team() > 4 ? 4 * cpu_team() : 16;
     const int64_t size = p->k->element;
     /* Small products are one tile, as far as can be. A tile begins where a panel of a does. */
     const int is_small = p->m * p->n * p->depth <= 2 * MM_TASK_WORK;
@@ -151,10 +147,6 @@ static void plan_slots(mm_plan *p)
     if (p->path == MM_SEPARATE) {
         p->slot_a = take(p, mm_round_up(p->tile_m, p->k->rows) * p->kc * size);
         p->slot_b = take(p, mm_round_up(p->tile_n, p->k->columns) * p->kc * size);
-    } else if (p->path == MM_DEEP) {
-        p->slot_a = take(p, p->kc * size);
-        p->pitch = mm_round_up(p->n, 64 / size) + 64 / size;
-        p->shared_bytes = mm_round_up(cpu_ceil_div(p->depth, p->kc) * p->pitch * size, 64);
     } else if (p->path == MM_SWEEP) {
         p->slot_a = take(p, p->m * p->kc * size);
         p->slot_b = take(p, mm_is_native(p->k, p->b.dtype) ? 0 : MM_SWEEP_ROWS * p->tile_n * size);
@@ -220,16 +212,6 @@ static void plan_few_rows(mm_plan *p)
         /* Bytes of a row of b: few threads read long runs, but none is to be without a tile. */
         const int64_t wanted = cpu_team() > 16 ? cpu_team() : 16;
         const int64_t least = cpu_team() > 4 ? 1024 : p->m == 1 ? 8192 : 4096;
-        static int lab_deep = -1;
-        if (lab_deep < 0)
-            lab_deep = getenv("NDOCK_LAB_DEEP") ? atoi(getenv("NDOCK_LAB_DEEP")) : 0;
-        if (lab_deep && p->m == 1 && p->batch == 1 && cpu_team() > 4 &&
-            mm_is_native(p->k, p->b.dtype) && p->depth >= 4 * p->kc &&
-            p->n * p->k->element >= 4096) {
-            p->path = MM_DEEP;
-            p->tile_n = lab_deep / p->k->element;
-            return;
-        }
         while (p->n / p->tile_n * p->batch < wanted &&
                p->tile_n * p->k->element >
                    (cpu_ceil_div(p->n, p->tile_n) * p->batch < cpu_team() ? 1024 : least))

@@ -66,27 +66,3 @@ void mm_dot_tile(const mm_plan *p, int64_t item, int64_t j, int64_t n, char *slo
     }
     mm_finish(p, item, 0, j, p->m, n, slot + p->slot_sums, slot + p->slot_row);
 }
-
-/* Where the sums of the block of k at d are, from column j on. */
-static char *deep_sums(const mm_plan *p, int64_t d, int64_t j, char *all)
-{
-    return all + (d / p->kc * p->pitch + j) * p->k->element;
-}
-
-void mm_deep_block(const mm_plan *p, int64_t d, int64_t j, int64_t n, char *all, char *slot)
-{
-    const int64_t kc = p->depth - d < p->kc ? p->depth - d : p->kc;
-    char *a = slot + p->slot_a;
-    p->k->load[p->a.dtype](mm_at(p, &p->a, 0, 0, d), p->a.column, p->a.row, kc, 1, a);
-    p->k->sweep(1, n, kc, a, mm_at(p, &p->b, 0, d, j), p->b.row, deep_sums(p, d, j, all), p->pitch,
-                1);
-}
-
-void mm_deep_join(const mm_plan *p, int64_t j, int64_t n, char *all, char *slot)
-{
-    const mm_scale one = {.f_alpha = 1, .u_alpha = 1};
-    char *sums = deep_sums(p, 0, j, all);
-    for (int64_t d = p->kc; d < p->depth; d += p->kc)
-        p->k->combine(sums, n, &one, NULL, deep_sums(p, d, j, all));
-    mm_finish(p, 0, 0, j, 1, n, sums, slot + p->slot_row);
-}

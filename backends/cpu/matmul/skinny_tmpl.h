@@ -226,7 +226,7 @@ static inline __attribute__((always_inline)) void MM_FN(dot_short)(
             for (int i = 0; i < columns; i++) {
                 const MM_T *from = b + i * ldb + k + v * MM_LANES;
                 if (v * MM_BYTES % 64 == 0) /* once a cache line */
-                    __builtin_prefetch((const void *)((uintptr_t)from + MM_DOT_SHORT_AHEAD));
+                    __builtin_prefetch((const void *)((uintptr_t)from + MM_SIDE_AHEAD));
                 memcpy(&y, from, MM_BYTES);
                 s[i][v] = MM_FMA(x, y, s[i][v]);
             }

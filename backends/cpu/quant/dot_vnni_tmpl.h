@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void Q_FN(dot_rows)(const quant_blo
     for (int i = 0; i < many * rows; i++)
         sum[i] = low[i] = _mm512_setzero_ps();
     for (int64_t s = 0; s < whole; s++)
-#pragma GCC unroll 2
+#pragma GCC unroll 2 /* both rows are written out, so that their sums stay in registers */
         for (int b = 0; b < many; b++) {
             const unsigned char *from = w->data + b * w->row_bytes + s * SPAN_BYTES;
             look_ahead(from, ahead, SPAN_BYTES);

@@ -23,20 +23,11 @@ static inline __m512 add_wide(__m512 sum, __m512i products, __m512 factors)
 static inline int64_t ahead_of(int64_t row_bytes, int many)
 {
     const int64_t rows = many * row_bytes;
-    if (quant_lab_ahead >= 0)
-        return quant_lab_ahead;
     return rows >= AHEAD && rows < AHEAD_ROWS ? rows : AHEAD;
 }
 /* The lines that a span of blocks will be in some spans later. */
 static inline void look_ahead(const unsigned char *from, int64_t ahead, int nbytes)
 {
-    if (!ahead)
-        return;
-    if (quant_lab_hint == 1) {
-        for (int i = 0; i < nbytes; i += 64)
-            __builtin_prefetch(from + ahead + i, 0, 2);
-        return;
-    }
     for (int i = 0; i < nbytes; i += 64)
         __builtin_prefetch(from + ahead + i);
 }

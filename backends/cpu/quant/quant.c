@@ -2,7 +2,6 @@
  * Calls of class QUANT: rows are shared among threads. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "quant/quant.h"
 
@@ -36,34 +35,18 @@ typedef struct {
     int64_t m, codes_bytes, halves;
     char *scratch;
     quant_row *activations;
-    char *own;
+    char *own; /* of one row: which threads have made its codes for themselves; else NULL */
 } job;
 
-enum { GRAIN = 16384, QUANT_ROWS_AT_ONCE = 8, BLOCKS_AT_ONCE = 16 };
+enum { GRAIN = 16384, PRODUCT_GRAIN = 131072, QUANT_ROWS_AT_ONCE = 8, BLOCKS_AT_ONCE = 16 };
 
 static int64_t grain_of(int64_t n)
 {
     return n > 0 && n < GRAIN ? GRAIN / n : 1;
 }
 
-int64_t quant_lab_ahead = -1;
-int quant_lab_hint;
-static void lab(void)
-{
-    static int read;
-    const char *v = read ? NULL : getenv("NDOCK_LAB_AHEAD");
-    read = 1;
-    if (v && *v == 't') {
-        quant_lab_hint = v[1] - '0';
-        v += 3;
-    }
-    if (v)
-        quant_lab_ahead = atoll(v);
-}
-
 static void begin(job *w, const ndp_call *call)
 {
-    lab();
     memset(w, 0, sizeof *w);
     w->table = CPU_ISA_PICK_VNNI(quant_table_of);
     w->format = ((const ndp_quant *)call->params)->format;
@@ -152,8 +135,8 @@ static int64_t activation_bytes(int64_t n)
 static uint64_t product_scratch(const ndp_kernel *kernel, const ndp_call *call)
 {
     (void)kernel;
-    const int64_t rows = call->in[0].shape[0];
-    return (uint64_t)((rows == 1 ? cpu_threads() : rows) * activation_bytes(call->in[0].shape[1]));
+    const int64_t rows = call->in[0].shape[0], each = activation_bytes(call->in[0].shape[1]);
+    return (uint64_t)(rows == 1 ? cpu_team() * (each + 1) : rows * each);
 }
 
 static quant_made activation(const job *w, int64_t row)
@@ -170,15 +153,29 @@ static quant_row made_row(quant_made x)
     return (quant_row){x.code, x.d, x.group_d, x.sum, x.less, x.total};
 }
 
+static void activate_row(const job *w, int64_t r, int64_t place)
+{
+    quant_made made = activation(w, place);
+    float *x = (float *)(void *)(made.total + w->halves);
+    w->table->load(w->in + r * w->n * w->item, w->dtype, w->n, x);
+    w->table->activate(x, w->n, w->of, &made);
+}
+
 static void activate_rows(void *ctx, int64_t begin, int64_t end)
 {
-    const job *w = ctx;
-    for (int64_t r = begin; r < end; r++) {
-        quant_made made = activation(w, r);
-        float *x = (float *)(void *)(made.total + w->halves);
-        w->table->load(w->in + r * w->n * w->item, w->dtype, w->n, x);
-        w->table->activate(x, w->n, w->of, &made);
-    }
+    for (int64_t r = begin; r < end; r++)
+        activate_row(ctx, r, r);
+}
+
+/* Where the codes are that the thread multiplies row 0 by: its own, which it makes when it first comes. To fetch another
+ * processor's takes all threads longer. */
+static int64_t own_place(const job *w)
+{
+    const int thread = cpu_thread();
+    if (!w->own[thread])
+        activate_row(w, 0, thread);
+    w->own[thread] = 1;
+    return thread;
 }
 
 /* Products (blocks, rows), of rows of blocks from r on, to the results of rows from m on. */
@@ -195,23 +192,13 @@ static void save(const job *w, int64_t m, int rows, int64_t r, int64_t blocks, c
 static void product_rows(void *ctx, int64_t begin, int64_t end)
 {
     const job *w = ctx;
-    job own;
-    if (w->own) { /* LAB */
-        const int t = cpu_thread();
-        own = *w;
-        own.scratch += t * activation_bytes(w->n);
-        if (!w->own[t]) {
-            w->own[t] = 1;
-            activate_rows(&own, 0, 1);
-        }
-        w = &own;
-    }
+    const int64_t place = w->own ? own_place(w) : 0;
     for (int64_t m = 0; m < w->m; m += QUANT_ROWS_AT_ONCE) {
         const int rows = w->m - m < QUANT_ROWS_AT_ONCE ? (int)(w->m - m) : QUANT_ROWS_AT_ONCE;
         quant_row x[QUANT_ROWS_AT_ONCE];
         float sum[BLOCKS_AT_ONCE * QUANT_ROWS_AT_ONCE];
         for (int i = 0; i < rows; i++)
-            x[i] = made_row(activation(w, m + i));
+            x[i] = made_row(activation(w, place + m + i));
         quant_blocks some = {.row_bytes = w->row_bytes, .n = w->n};
         for (int64_t r = begin; r < end; r += some.rows) {
             some.data = w->blocks + r * w->row_bytes;
@@ -222,9 +209,17 @@ static void product_rows(void *ctx, int64_t begin, int64_t end)
     }
 }
 
+/* Rows of blocks in a chunk: what a chunk costs beside its sums is little of PRODUCT_GRAIN elements, but each thread is to
+ * have four chunks. */
+static int64_t chunk_of(const job *w)
+{
+    const int64_t least = grain_of(w->n), most = PRODUCT_GRAIN / (w->n + 1) + 1,
+                  fair = w->rows / (4 * (int64_t)cpu_threads());
+    return fair <= least ? least : fair < most ? fair : most > least ? most : least;
+}
+
 static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
 {
-    char flags[64] = {0};
     (void)kernel;
     (void)stream;
     job w;
@@ -238,20 +233,14 @@ static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const n
     w.halves = w.codes_bytes / 16;
     if (w.m == 0 || w.rows == 0)
         return NDP_OK;
-    if (w.n > 0) {
+    if (w.n > 0)
         w.scratch = cpu_ptr(&call->scratch);
-        static int lab_own = -1;
-        if (lab_own < 0)
-            lab_own = getenv("NDOCK_LAB_OWN") != NULL;
-        if (lab_own && w.m == 1 && cpu_threads() < 64)
-            w.own = flags;
-        else
-            cpu_parallel(w.m, grain_of(w.n), activate_rows, &w);
-    }
-    static int64_t lab_grain;
-    if (!lab_grain)
-        lab_grain = getenv("NDOCK_LAB_GRAIN") ? atoll(getenv("NDOCK_LAB_GRAIN")) : 65536;
-    cpu_parallel(w.rows, w.n > 0 && w.n < lab_grain ? lab_grain / w.n : 1, product_rows, &w);
+    if (w.n > 0 && w.m == 1) {
+        w.own = w.scratch + cpu_team() * activation_bytes(w.n);
+        memset(w.own, 0, (size_t)cpu_team());
+    } else if (w.n > 0)
+        cpu_parallel(w.m, grain_of(w.n), activate_rows, &w);
+    cpu_parallel(w.rows, chunk_of(&w), product_rows, &w);
     return NDP_OK;
 }
 

@@ -69,6 +69,4 @@ quant_encode *quant_encoder(int32_t format);
 /* Elements and bytes of a block. */
 int quant_block(int32_t format);
 int quant_nbytes(int32_t format);
-extern int64_t quant_lab_ahead; /* LAB */
-extern int quant_lab_hint;
 #endif
