@@ -141,6 +141,7 @@ static int are_doubled(const cuda_resampling *p, const ndp_view *image, const nd
 {
     const int64_t V = 16 / ndp_dtype_size(image->dtype);
     return is_plane(p) && is_twice(p, 1) && is_twice(p, 2) && grid->shape[4] % V == 0 &&
+           window_is_counted(image) && window_is_counted(grid) &&
            window_is_whole(grid, 4, V) && window_is_whole(image, 4, V / 2);
 }
 
