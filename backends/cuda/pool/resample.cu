@@ -203,7 +203,7 @@ WINDOW_FN C back_share(const cuda_resampling &p, int d, int32_t e, int32_t begin
 
 #include "pool/slide_back.cuh"
 
-/* f(share, d, h) for each row of the result that row (d, h) of the source is part of. */
+/* f(share, offset) for each row of the result that row (d, h) of the source is part of. */
 template <class F>
 WINDOW_FN void each_result_row(const cuda_resampling &p, int32_t d, int32_t h, F f)
 {
