@@ -29,7 +29,8 @@ template <bool MAX, int WIDE, int BEFORE, int AFTER> struct back_row {
                 place[k] = -1;
     }
     /* first: the first of the WIDE windows of a row of so many. */
-    __device__ __forceinline__ void read(const T *grad, const int64_t *position, int32_t first, int32_t extent)
+    __device__ __forceinline__ void read(const T *grad, const int64_t *position, int32_t first,
+                                         int32_t extent)
     {
         body = neural_read<T, WIDE>(grad + first);
         if (MAX) {
@@ -100,7 +101,8 @@ WINDOW_FN void pool_back_strip(const cuda_pooling &p)
             C sum[MADE] = {};
 #pragma unroll
             for (int r = 0; r < TALL; r++) {
-                const int down = a + BEFORE - (r + LOW) * STEP; /* the tap of window r that row a is */
+                const int down =
+                    a + BEFORE - (r + LOW) * STEP; /* the tap of window r that row a is */
                 if (down < 0 || down >= KERNEL)
                     continue;
                 C g[WIDE + HIGH - LOW];

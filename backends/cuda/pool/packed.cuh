@@ -72,12 +72,12 @@ template <int KERNEL, int STEP> WINDOW_FN uint32_t packed_window(const packed_ro
     const uint32_t a = x.at[1 + 2 * i], b = x.at[2 + 2 * i];
     const uint32_t even = (a & 0xffffu) | b << 16, odd = a >> 16 | (b & 0xffff0000u);
     const uint32_t both = packed_larger(even, odd);
-    return KERNEL == 2 ? both
-                       : packed_larger(both, x.at[2 * i] >> 16 | (a & 0xffff0000u));
+    return KERNEL == 2 ? both : packed_larger(both, x.at[2 * i] >> 16 | (a & 0xffff0000u));
 }
 
 /* Rows of the walk are (n, c, strips of ROWS rows of windows); there is one layer, whose elements 32 bits count. */
-template <int KERNEL, int STEP, int BEFORE, int ROWS> WINDOW_FN void pool_packed(const cuda_pooling &p)
+template <int KERNEL, int STEP, int BEFORE, int ROWS>
+WINDOW_FN void pool_packed(const cuda_pooling &p)
 {
     constexpr int HIGH = (ROWS - 1) * STEP + KERNEL, AFTER = KERNEL - STEP - BEFORE > 0;
     const int32_t pitch = (int32_t)p.image_stride[3], to_pitch = (int32_t)p.grid_stride[3];
@@ -91,8 +91,8 @@ template <int KERNEL, int STEP, int BEFORE, int ROWS> WINDOW_FN void pool_packed
         for (int r = 0; r < HIGH; r++) {
             line[r].fill();
             if (e0 + r >= 0 && e0 + r < p.image_extent[1])
-                line[r].template read<(BEFORE > 0), AFTER>(plane + (e0 + r) * pitch,
-                                                  window * STEP, p.image_extent[2]);
+                line[r].template read<(BEFORE > 0), AFTER>(plane + (e0 + r) * pitch, window * STEP,
+                                                           p.image_extent[2]);
         }
         T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1] +
                 (h0 * to_pitch + window);

@@ -144,9 +144,9 @@ static int how_to_pool(const cuda_pooling *p, const ndp_call *call)
     const int beside = x->stride[1] == 1 && x->shape[1] % V == 0 && window_is_whole(x, 1, V) &&
                        (call->out[0].stride[1] != 1 || window_is_whole(&call->out[0], 1, V));
     static const int32_t usual[4][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}, {5, 1, 2}};
-    const int strips =
-        is_square(p) && call->n_out == 1 && (call->op == NDP_OP_max_pool || p->divisor) &&
-        window_is_counted(x) && window_is_counted(&call->out[0]);
+    const int strips = is_square(p) && call->n_out == 1 &&
+                       (call->op == NDP_OP_max_pool || p->divisor) && window_is_counted(x) &&
+                       window_is_counted(&call->out[0]);
     for (int i = 0; i < 4; i++)
         if (is_plane(p, call, usual[i][0], usual[i][1], usual[i][2]))
             return (strips ? STRIP_220 : PLANE_220) + i;
@@ -168,7 +168,8 @@ static int32_t run_pool(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
     const int64_t *g = y->shape;
     const int64_t planes[3] = {g[1], g[2], g[3]}, windows[3] = {g[2], g[3], g[4]};
-    const int64_t n = strip_rows(how, call->op, x->dtype), strips[2] = {g[1], n ? (g[3] + n - 1) / n : 0};
+    const int64_t n = strip_rows(how, call->op, x->dtype),
+                  strips[2] = {g[1], n ? (g[3] + n - 1) / n : 0};
     const int64_t *extent = how == WARP ? g + 1 : how == CHANNELS ? windows : n ? strips : planes;
     window_launch l = {
         .function = k->function[positions ? KERNELS + how : how],
@@ -221,8 +222,7 @@ static int are_strips(const cuda_pooling *p, const back_windows *w, const ndp_vi
            window_is_whole(x, 4, w->wide * w->step) && window_is_whole(y, 4, w->wide) &&
            (positions ? window_is_whole(positions, 4, w->wide > 1 ? 2 : 1) : w->step > 1) &&
            window_is_counted(x) && window_is_counted(y) &&
-           (!positions || window_is_counted(positions)) &&
-           x->shape[3] * x->shape[4] <= INT32_MAX;
+           (!positions || window_is_counted(positions)) && x->shape[3] * x->shape[4] <= INT32_MAX;
 }
 
 /* A mean's gradient by windows of steps of one is the mean of the gradients, of the same windows. */
@@ -274,8 +274,8 @@ static back_rows rows_of(int how, int largest, const ndp_view *x, const ndp_view
     if (how == CHANNELS_BACK)
         return (back_rows){n[1] / V, {n[2], n[3], n[4]}, 3};
     if (how >= MIRROR_311) {
-        const int64_t high = strip_rows(how == MIRROR_311 ? STRIP_311 : STRIP_512,
-                                        NDP_OP_avg_pool, x->dtype);
+        const int64_t high =
+            strip_rows(how == MIRROR_311 ? STRIP_311 : STRIP_512, NDP_OP_avg_pool, x->dtype);
         return (back_rows){n[4] / V, {n[1], (n[3] + high - 1) / high}, 2};
     }
     if (how >= BACK_STRIP_220) {
@@ -322,9 +322,9 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
         return status;
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
     const int channels = y->stride[1] == 1 && y->shape[1] % V == 0 && window_is_whole(y, 1, V);
-    p.vectors = channels ? window_is_whole(x, 1, V)
-                         : x->shape[4] % POOL_ROW_ELEMENTS == 0 &&
-                               window_is_whole(x, 4, POOL_ROW_ELEMENTS);
+    p.vectors =
+        channels ? window_is_whole(x, 1, V)
+                 : x->shape[4] % POOL_ROW_ELEMENTS == 0 && window_is_whole(x, 4, POOL_ROW_ELEMENTS);
     const int how = channels ? CHANNELS_BACK : how_to_return(&p, x, y, positions);
     const back_rows rows = rows_of(how, positions != NULL, x, y);
     const int mirrored = how >= MIRROR_311;
@@ -362,14 +362,13 @@ static int32_t make_mean_grad(cuda_kernel *k, int32_t dtype)
 {
     static const char *const mirrors[2] = {"strip_311", "strip_512"};
     k->base.run = run_grad;
-    int32_t status = take_functions(k, dtype, "pool_grad", "pool_grad_mean", back_suffixes,
-                                    BACK_STRIP_311, 0);
+    int32_t status =
+        take_functions(k, dtype, "pool_grad", "pool_grad_mean", back_suffixes, BACK_STRIP_311, 0);
     if (status == NDP_OK)
         status = take_functions(k, dtype, "pool_grad", "pool_grad_mean",
                                 back_suffixes + BACK_STRIP_321, 1, BACK_STRIP_321);
-    return status == NDP_OK
-               ? take_functions(k, dtype, "pool", "pool_mean", mirrors, 2, MIRROR_311)
-               : status;
+    return status == NDP_OK ? take_functions(k, dtype, "pool", "pool_mean", mirrors, 2, MIRROR_311)
+                            : status;
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)

@@ -4,9 +4,13 @@
 
 /* Windows of a row that a thread of strips takes: those of a vector of elements; or of a step of one, which has more
  * windows to an element. */
-enum { ROW = POOL_ROW_ELEMENTS, HALF = VECTOR / 2, QUARTET = VECTOR < 4 ? VECTOR : 4,
-       QUARTET_BLOCKS = sizeof(T) == 2 ? 4 : 3,
-       PAIR_ROWS = sizeof(T) == 2 ? POOL_BACK_HALVES_321 : POOL_BACK_321 };
+enum {
+    ROW = POOL_ROW_ELEMENTS,
+    HALF = VECTOR / 2,
+    QUARTET = VECTOR < 4 ? VECTOR : 4,
+    QUARTET_BLOCKS = sizeof(T) == 2 ? 4 : 3,
+    PAIR_ROWS = sizeof(T) == 2 ? POOL_BACK_HALVES_321 : POOL_BACK_321
+};
 
 /* A window's gradient, or its part a counted element. */
 template <bool MAX> WINDOW_FN C pool_part(const cuda_pooling &p, C g, int32_t rows, int32_t window)
