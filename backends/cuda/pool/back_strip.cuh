@@ -6,10 +6,10 @@
 #include "pool/element.cuh"
 #include "pool/taps.cuh"
 
-/* A position counted in 32 bits; -1: beyond them. */
+/* A position counted in 32 bits; negative: beyond them. */
 WINDOW_FN int32_t back_place(int64_t position)
 {
-    return position >> 31 ? -1 : (int32_t)position;
+    return (int32_t)(position >> 32) ? -1 : (int32_t)position;
 }
 
 /* WIDE windows of one row, BEFORE more before them and AFTER after them: gradients, and, MAX, the elements that
@@ -29,7 +29,8 @@ template <bool MAX, int WIDE, int BEFORE, int AFTER> struct back_row {
                 place[k] = -1;
     }
     /* first: the first of the WIDE windows of a row of so many. */
-    __device__ __forceinline__ void read(const T *grad, const int64_t *position, int32_t first, int32_t extent)
+    __device__ __forceinline__ void read(const T *grad, const int64_t *position, int32_t first,
+                                         int32_t extent)
     {
         body = neural_read<T, WIDE>(grad + first);
         if (MAX) {
@@ -68,13 +69,15 @@ template <bool MAX, int WIDE, int BEFORE, int AFTER> struct back_row {
 };
 
 /* Windows of KERNEL elements in steps of STEP with a border of BEFORE. Rows of the walk are (n, c, strips of ROWS
- * rows of windows, of which each has STEP rows of the image); there is one layer. WIDE: windows of a thread, of a row. */
+ * rows of windows, of which each has STEP rows of the image); there is one layer, whose elements 32 bits count. WIDE: windows of a thread, of a row. */
 template <bool MAX, int KERNEL, int STEP, int BEFORE, int ROWS, int WIDE>
 WINDOW_FN void pool_back_strip(const cuda_pooling &p)
 {
     /* windows e + LOW to e + HIGH of an axis reach into elements STEP*e to STEP*e + STEP - 1 */
     constexpr int LOW = -((KERNEL - 1 - BEFORE) / STEP), HIGH = (BEFORE + STEP - 1) / STEP;
     constexpr int MADE = WIDE * STEP, TALL = ROWS + HIGH - LOW;
+    const int32_t grad_pitch = (int32_t)p.grid_stride[3], pitch = (int32_t)p.image_stride[3];
+    const int32_t position_pitch = MAX ? (int32_t)p.position_stride[3] : 0;
     window_each(p.walk, [&](uint32_t row, uint32_t item) {
         int32_t at[3];
         window_split<2>(p.walk, row, at);
@@ -83,15 +86,14 @@ WINDOW_FN void pool_back_strip(const cuda_pooling &p)
         const int64_t *position = (const int64_t *)p.positions + at[0] * p.position_stride[0] +
                                   at[1] * p.position_stride[1];
         T *to = (T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1] +
-                STEP * i * p.image_stride[3] + STEP * w0;
+                (STEP * i * pitch + STEP * w0);
         back_row<MAX, WIDE, -LOW, HIGH> window[TALL];
 #pragma unroll
         for (int r = 0; r < TALL; r++) {
             window[r].clear();
             if (i + r + LOW >= 0 && i + r + LOW < p.grid_extent[1])
-                window[r].read(grad + (i + r + LOW) * p.grid_stride[3],
-                               position + (MAX ? (i + r + LOW) * p.position_stride[3] : 0), w0,
-                               p.grid_extent[2]);
+                window[r].read(grad + (i + r + LOW) * grad_pitch,
+                               position + (i + r + LOW) * position_pitch, w0, p.grid_extent[2]);
         }
 #pragma unroll
         for (int a = 0; a < ROWS * STEP; a++) {
@@ -99,7 +101,8 @@ WINDOW_FN void pool_back_strip(const cuda_pooling &p)
             C sum[MADE] = {};
 #pragma unroll
             for (int r = 0; r < TALL; r++) {
-                const int down = a + BEFORE - (r + LOW) * STEP; /* the tap of window r that row a is */
+                const int down =
+                    a + BEFORE - (r + LOW) * STEP; /* the tap of window r that row a is */
                 if (down < 0 || down >= KERNEL)
                     continue;
                 C g[WIDE + HIGH - LOW];
@@ -109,8 +112,9 @@ WINDOW_FN void pool_back_strip(const cuda_pooling &p)
 #pragma unroll
                     for (int c = 0; c < WIDE + HIGH - LOW; c++) {
                         const int tap = k + BEFORE - (c + LOW) * STEP;
-                        if (tap >= 0 && tap < KERNEL)
-                            sum[k] += !MAX || window[r].place[MAX ? c : 0] == first + k ? g[c] : (C)0;
+                        if (tap >= 0 && tap < KERNEL &&
+                            (!MAX || window[r].place[MAX ? c : 0] == first + k))
+                            sum[k] += g[c];
                     }
             }
             if (STEP * i + a >= p.image_extent[1])
@@ -118,7 +122,7 @@ WINDOW_FN void pool_back_strip(const cuda_pooling &p)
 #pragma unroll
             for (int k = 0; k < MADE; k++)
                 sum[k] = MAX ? sum[k] : sum[k] * (C)p.inverse;
-            neural_store<T, MADE>(to + a * p.image_stride[3], 0, sum);
+            neural_store<T, MADE>(to + a * pitch, 0, sum);
         }
     });
 }

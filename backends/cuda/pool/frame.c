@@ -51,6 +51,13 @@ int window_is_whole(const ndp_view *v, int inner, int64_t count)
     return 1;
 }
 
+int window_is_counted(const ndp_view *v)
+{
+    enum { MORE = 32 };
+    const double pitch = (double)(v->stride[3] < 0 ? -v->stride[3] : v->stride[3]);
+    return pitch * (double)(v->shape[3] + MORE) + (double)v->shape[4] <= INT32_MAX;
+}
+
 void window_take(int32_t out[3], const int64_t in[3])
 {
     for (int d = 0; d < 3; d++)

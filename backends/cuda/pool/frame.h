@@ -18,6 +18,8 @@ int32_t window_function(const cuda_kernel *k, const char *file, int32_t dtype, c
 /* Whether axis `inner` of the view is dense, and its address and all other strides are multiples of
  * `count` elements. */
 int window_is_whole(const ndp_view *v, int inner, int64_t count);
+/* Whether 32 bits number the elements of a plane of whole rows, those of some rows more included. */
+int window_is_counted(const ndp_view *v);
 void window_take(int32_t out[3], const int64_t in[3]);
 
 /* A launch's rows: those of so many images. extents are those of a row's coordinates but for the

@@ -72,14 +72,15 @@ template <int KERNEL, int STEP> WINDOW_FN uint32_t packed_window(const packed_ro
     const uint32_t a = x.at[1 + 2 * i], b = x.at[2 + 2 * i];
     const uint32_t even = (a & 0xffffu) | b << 16, odd = a >> 16 | (b & 0xffff0000u);
     const uint32_t both = packed_larger(even, odd);
-    return KERNEL == 2 ? both
-                       : packed_larger(both, x.at[2 * i] >> 16 | (a & 0xffff0000u));
+    return KERNEL == 2 ? both : packed_larger(both, x.at[2 * i] >> 16 | (a & 0xffff0000u));
 }
 
-/* Rows of the walk are (n, c, strips of ROWS rows of windows); there is one layer. */
-template <int KERNEL, int STEP, int BEFORE, int ROWS> WINDOW_FN void pool_packed(const cuda_pooling &p)
+/* Rows of the walk are (n, c, strips of ROWS rows of windows); there is one layer, whose elements 32 bits count. */
+template <int KERNEL, int STEP, int BEFORE, int ROWS>
+WINDOW_FN void pool_packed(const cuda_pooling &p)
 {
     constexpr int HIGH = (ROWS - 1) * STEP + KERNEL, AFTER = KERNEL - STEP - BEFORE > 0;
+    const int32_t pitch = (int32_t)p.image_stride[3], to_pitch = (int32_t)p.grid_stride[3];
     window_each(p.walk, [&](uint32_t row, uint32_t item) {
         int32_t at[3];
         window_split<2>(p.walk, row, at);
@@ -90,11 +91,11 @@ template <int KERNEL, int STEP, int BEFORE, int ROWS> WINDOW_FN void pool_packed
         for (int r = 0; r < HIGH; r++) {
             line[r].fill();
             if (e0 + r >= 0 && e0 + r < p.image_extent[1])
-                line[r].template read<(BEFORE > 0), AFTER>(plane + (e0 + r) * p.image_stride[3],
-                                                  window * STEP, p.image_extent[2]);
+                line[r].template read<(BEFORE > 0), AFTER>(plane + (e0 + r) * pitch, window * STEP,
+                                                           p.image_extent[2]);
         }
         T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1] +
-                h0 * p.grid_stride[3] + window;
+                (h0 * to_pitch + window);
 #pragma unroll
         for (int o = 0; o < ROWS; o++) {
             packed_row<STEP> all = line[o * STEP];
@@ -106,7 +107,7 @@ template <int KERNEL, int STEP, int BEFORE, int ROWS> WINDOW_FN void pool_packed
             for (int k = 0; k < VECTOR / 2; k++)
                 y.at[k] = packed_window<KERNEL, STEP>(all, k);
             if (h0 + o < p.grid_extent[1])
-                *(neural_raw<T, VECTOR> *)(to + o * p.grid_stride[3]) = y;
+                *(neural_raw<T, VECTOR> *)(to + o * to_pitch) = y;
         }
     });
 }

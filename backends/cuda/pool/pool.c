@@ -22,11 +22,16 @@ enum {
 static const char *const suffixes[KERNELS] = {"any",       "channels",  "warp",     "220",
                                               "311",       "321",       "512",      "strip_220",
                                               "strip_311", "strip_321", "strip_512"};
-/* Rows of windows of a thread, by kernel. */
-static const int64_t strip_rows[KERNELS] = {[STRIP_220] = POOL_STRIP_220,
-                                            [STRIP_311] = POOL_STRIP_311,
-                                            [STRIP_321] = POOL_STRIP_321,
-                                            [STRIP_512] = POOL_STRIP_512};
+/* Rows of windows of a thread, by kernel; 0: it makes no strips. */
+static int64_t strip_rows(int how, int32_t op, int32_t dtype)
+{
+    static const int64_t rows[KERNELS] = {[STRIP_220] = POOL_STRIP_220,
+                                          [STRIP_311] = POOL_STRIP_311,
+                                          [STRIP_321] = POOL_STRIP_321,
+                                          [STRIP_512] = POOL_STRIP_512};
+    const int pairs = op == NDP_OP_max_pool && ndp_dtype_size(dtype) == 2;
+    return how == STRIP_512 && pairs ? POOL_PAIRS_512 : rows[how];
+}
 /* Of gradients; the last, which means alone have, are pools. */
 enum {
     ROWS_BACK,
@@ -139,8 +144,9 @@ static int how_to_pool(const cuda_pooling *p, const ndp_call *call)
     const int beside = x->stride[1] == 1 && x->shape[1] % V == 0 && window_is_whole(x, 1, V) &&
                        (call->out[0].stride[1] != 1 || window_is_whole(&call->out[0], 1, V));
     static const int32_t usual[4][3] = {{2, 2, 0}, {3, 1, 1}, {3, 2, 1}, {5, 1, 2}};
-    const int strips =
-        is_square(p) && call->n_out == 1 && (call->op == NDP_OP_max_pool || p->divisor);
+    const int strips = is_square(p) && call->n_out == 1 &&
+                       (call->op == NDP_OP_max_pool || p->divisor) && window_is_counted(x) &&
+                       window_is_counted(&call->out[0]);
     for (int i = 0; i < 4; i++)
         if (is_plane(p, call, usual[i][0], usual[i][1], usual[i][2]))
             return (strips ? STRIP_220 : PLANE_220) + i;
@@ -162,7 +168,8 @@ static int32_t run_pool(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
     const int64_t *g = y->shape;
     const int64_t planes[3] = {g[1], g[2], g[3]}, windows[3] = {g[2], g[3], g[4]};
-    const int64_t n = strip_rows[how], strips[2] = {g[1], n ? (g[3] + n - 1) / n : 0};
+    const int64_t n = strip_rows(how, call->op, x->dtype),
+                  strips[2] = {g[1], n ? (g[3] + n - 1) / n : 0};
     const int64_t *extent = how == WARP ? g + 1 : how == CHANNELS ? windows : n ? strips : planes;
     window_launch l = {
         .function = k->function[positions ? KERNELS + how : how],
@@ -191,11 +198,12 @@ typedef struct {
     int64_t high, wide;
 } back_windows;
 
-static back_windows usual_windows(int i, int64_t V)
+static back_windows usual_windows(int i, int64_t V, int largest)
 {
+    const int64_t pairs = largest && V == 8 ? POOL_BACK_HALVES_321 : POOL_BACK_321;
     const back_windows usual[USUAL] = {{2, 2, 0, POOL_BACK_220, V / 2},
                                        {3, 1, 1, POOL_BACK_311, V < 4 ? V : 4},
-                                       {3, 2, 1, POOL_BACK_321, V / 2}};
+                                       {3, 2, 1, pairs, V / 2}};
     return usual[i];
 }
 
@@ -213,7 +221,8 @@ static int are_strips(const cuda_pooling *p, const back_windows *w, const ndp_vi
     return is_square(p) && x->shape[4] == w->step * y->shape[4] && y->shape[4] % w->wide == 0 &&
            window_is_whole(x, 4, w->wide * w->step) && window_is_whole(y, 4, w->wide) &&
            (positions ? window_is_whole(positions, 4, w->wide > 1 ? 2 : 1) : w->step > 1) &&
-           x->shape[3] * x->shape[4] <= INT32_MAX;
+           window_is_counted(x) && window_is_counted(y) &&
+           (!positions || window_is_counted(positions)) && x->shape[3] * x->shape[4] <= INT32_MAX;
 }
 
 /* A mean's gradient by windows of steps of one is the mean of the gradients, of the same windows. */
@@ -224,7 +233,8 @@ static int how_to_mirror(const cuda_pooling *p, const ndp_view *x, const ndp_vie
         const int32_t before = 1 + i;
         if (is_square(p) && !p->adaptive && p->dilation[2] == 1 && p->stride[2] == 1 &&
             p->before[2] == before && p->kernel[2] == 2 * before + 1 && x->shape[4] % V == 0 &&
-            window_is_whole(x, 4, V) && window_is_whole(y, 4, V))
+            window_is_whole(x, 4, V) && window_is_whole(y, 4, V) && window_is_counted(x) &&
+            window_is_counted(y))
             return MIRROR_311 + i;
     }
     return ROWS_BACK;
@@ -239,7 +249,7 @@ static int how_to_return(const cuda_pooling *p, const ndp_view *x, const ndp_vie
     if (mirror != ROWS_BACK)
         return mirror;
     for (int i = 0; i < USUAL; i++) {
-        const back_windows w = usual_windows(i, V);
+        const back_windows w = usual_windows(i, V, positions != NULL);
         const int64_t row = V > 2 * w.step ? V : 2 * w.step;
         if (!is_usual(p, &w) || !(positions || p->divisor))
             continue;
@@ -258,23 +268,24 @@ typedef struct {
     int32_t n_extents;
 } back_rows;
 
-static back_rows rows_of(int how, const ndp_view *x, const ndp_view *y)
+static back_rows rows_of(int how, int largest, const ndp_view *x, const ndp_view *y)
 {
     const int64_t V = 16 / ndp_dtype_size(x->dtype), *n = x->shape;
     if (how == CHANNELS_BACK)
         return (back_rows){n[1] / V, {n[2], n[3], n[4]}, 3};
     if (how >= MIRROR_311) {
-        const int64_t high = strip_rows[how == MIRROR_311 ? STRIP_311 : STRIP_512];
+        const int64_t high =
+            strip_rows(how == MIRROR_311 ? STRIP_311 : STRIP_512, NDP_OP_avg_pool, x->dtype);
         return (back_rows){n[4] / V, {n[1], (n[3] + high - 1) / high}, 2};
     }
     if (how >= BACK_STRIP_220) {
-        const back_windows w = usual_windows(how - BACK_STRIP_220, V);
+        const back_windows w = usual_windows(how - BACK_STRIP_220, V, largest);
         const int64_t high = w.high * w.step;
         return (back_rows){y->shape[4] / w.wide, {n[1], (n[3] + high - 1) / high}, 2};
     }
     int64_t row = POOL_ROW_ELEMENTS;
     if (how >= BACK_220) {
-        const back_windows w = usual_windows(how - BACK_220, V);
+        const back_windows w = usual_windows(how - BACK_220, V, largest);
         row = V > 2 * w.step ? V : 2 * w.step;
     }
     return (back_rows){(n[4] + row - 1) / row, {n[1], n[2], n[3]}, 3};
@@ -311,11 +322,11 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
         return status;
     const int64_t V = 16 / ndp_dtype_size(x->dtype);
     const int channels = y->stride[1] == 1 && y->shape[1] % V == 0 && window_is_whole(y, 1, V);
-    p.vectors = channels ? window_is_whole(x, 1, V)
-                         : x->shape[4] % POOL_ROW_ELEMENTS == 0 &&
-                               window_is_whole(x, 4, POOL_ROW_ELEMENTS);
+    p.vectors =
+        channels ? window_is_whole(x, 1, V)
+                 : x->shape[4] % POOL_ROW_ELEMENTS == 0 && window_is_whole(x, 4, POOL_ROW_ELEMENTS);
     const int how = channels ? CHANNELS_BACK : how_to_return(&p, x, y, positions);
-    const back_rows rows = rows_of(how, x, y);
+    const back_rows rows = rows_of(how, positions != NULL, x, y);
     const int mirrored = how >= MIRROR_311;
     if (mirrored)
         mirror(&p);
@@ -351,14 +362,13 @@ static int32_t make_mean_grad(cuda_kernel *k, int32_t dtype)
 {
     static const char *const mirrors[2] = {"strip_311", "strip_512"};
     k->base.run = run_grad;
-    int32_t status = take_functions(k, dtype, "pool_grad", "pool_grad_mean", back_suffixes,
-                                    BACK_STRIP_311, 0);
+    int32_t status =
+        take_functions(k, dtype, "pool_grad", "pool_grad_mean", back_suffixes, BACK_STRIP_311, 0);
     if (status == NDP_OK)
         status = take_functions(k, dtype, "pool_grad", "pool_grad_mean",
                                 back_suffixes + BACK_STRIP_321, 1, BACK_STRIP_321);
-    return status == NDP_OK
-               ? take_functions(k, dtype, "pool", "pool_mean", mirrors, 2, MIRROR_311)
-               : status;
+    return status == NDP_OK ? take_functions(k, dtype, "pool", "pool_mean", mirrors, 2, MIRROR_311)
+                            : status;
 }
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)

@@ -326,7 +326,11 @@ WINDOW_FN void pool_strips(const cuda_pooling &p)
     else
         pool_strip<OP, KERNEL, STEP, BEFORE, ROWS>(p);
 }
-enum { WIDE_BLOCKS = sizeof(T) == 2 ? 3 : 2 };
+enum {
+    PAIRS = sizeof(T) == 2,
+    WIDE_BLOCKS = PAIRS ? 3 : 2,
+    WIDE_ROWS = PAIRS ? POOL_PAIRS_512 : POOL_STRIP_512
+};
 #define STRIP(name, BLOCKS, ...)                                         \
     extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) \
         WINDOW_NAME(pool_##name)(const __grid_constant__ cuda_pooling p) \
@@ -336,7 +340,7 @@ enum { WIDE_BLOCKS = sizeof(T) == 2 ? 3 : 2 };
 STRIP(max_strip_220, 6, POOL_MAX, 2, 2, 0, POOL_STRIP_220)
 STRIP(max_strip_311, 4, POOL_MAX, 3, 1, 1, POOL_STRIP_311)
 STRIP(max_strip_321, 4, POOL_MAX, 3, 2, 1, POOL_STRIP_321)
-STRIP(max_strip_512, WIDE_BLOCKS, POOL_MAX, 5, 1, 2, POOL_STRIP_512)
+STRIP(max_strip_512, WIDE_BLOCKS, POOL_MAX, 5, 1, 2, WIDE_ROWS)
 STRIP(mean_strip_220, 6, POOL_MEAN, 2, 2, 0, POOL_STRIP_220)
 STRIP(mean_strip_311, 4, POOL_MEAN, 3, 1, 1, POOL_STRIP_311)
 STRIP(mean_strip_321, 4, POOL_MEAN, 3, 2, 1, POOL_STRIP_321)

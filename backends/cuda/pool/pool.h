@@ -13,17 +13,26 @@ enum {
     RESAMPLE_NEAR = 8,
     POOL_ROW_ELEMENTS = 4,
     RESAMPLE_COLUMNS = 4,
-    RESAMPLE_LINES = 8, /* rows of the result, that a thread makes columns of; by the cubic method */
+    RESAMPLE_LINES =
+        8, /* rows of the result, that a thread makes columns of; by the cubic method */
     RESAMPLE_CUBIC_LINES = 16,
     RESAMPLE_ROWS = 2, /* of the source, that a thread doubles; by the cubic method */
     RESAMPLE_CUBIC_ROWS = 4,
     RESAMPLE_BACK_ROWS = 4 /* of the source, that a thread makes a column of */
 };
 
-/* Rows of windows that a thread makes below one another, of kernels by their extent, step and padding. */
-enum { POOL_STRIP_220 = 1, POOL_STRIP_311 = 4, POOL_STRIP_321 = 2, POOL_STRIP_512 = 4 };
-/* Rows of windows whose elements a thread makes, of gradients. */
-enum { POOL_BACK_220 = 1, POOL_BACK_311 = 2, POOL_BACK_321 = 2 };
+/* Rows of windows that a thread makes below one another, of kernels by their extent, step and padding; PAIRS: of elements
+ * that are compared in pairs. */
+enum {
+    POOL_STRIP_220 = 1,
+    POOL_STRIP_311 = 4,
+    POOL_STRIP_321 = 2,
+    POOL_STRIP_512 = 8,
+    POOL_PAIRS_512 = 4
+};
+/* Rows of windows whose elements a thread makes, of gradients; of maxima of elements of 16 bits, whose positions take
+ * most of the registers. */
+enum { POOL_BACK_220 = 1, POOL_BACK_311 = 2, POOL_BACK_321 = 2, POOL_BACK_HALVES_321 = 1 };
 
 /* Rows of elements or vectors of them: threads take the items of a row side by side, lanes (a power of
  * two) of them, and those of a block several rows. The number of a row is cut by its divisors, the

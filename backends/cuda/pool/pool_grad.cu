@@ -4,8 +4,13 @@
 
 /* Windows of a row that a thread of strips takes: those of a vector of elements; or of a step of one, which has more
  * windows to an element. */
-enum { ROW = POOL_ROW_ELEMENTS, HALF = VECTOR / 2, QUARTET = VECTOR < 4 ? VECTOR : 4,
-       QUARTET_BLOCKS = sizeof(T) == 2 ? 4 : 3 };
+enum {
+    ROW = POOL_ROW_ELEMENTS,
+    HALF = VECTOR / 2,
+    QUARTET = VECTOR < 4 ? VECTOR : 4,
+    QUARTET_BLOCKS = sizeof(T) == 2 ? 4 : 3,
+    PAIR_ROWS = sizeof(T) == 2 ? POOL_BACK_HALVES_321 : POOL_BACK_321
+};
 
 /* A window's gradient, or its part a counted element. */
 template <bool MAX> WINDOW_FN C pool_part(const cuda_pooling &p, C g, int32_t rows, int32_t window)
@@ -211,6 +216,6 @@ POOL_GRAD(pool_grad_mean_321, pool_back_plane<false, 3, 2, 1>)
     }
 POOL_GRAD(pool_grad_max_strip_220, 4, true, 2, 2, 0, POOL_BACK_220, HALF)
 POOL_GRAD(pool_grad_max_strip_311, QUARTET_BLOCKS, true, 3, 1, 1, POOL_BACK_311, QUARTET)
-POOL_GRAD(pool_grad_max_strip_321, 4, true, 3, 2, 1, POOL_BACK_321, HALF)
+POOL_GRAD(pool_grad_max_strip_321, 4, true, 3, 2, 1, PAIR_ROWS, HALF)
 POOL_GRAD(pool_grad_mean_strip_220, 4, false, 2, 2, 0, POOL_BACK_220, HALF)
 POOL_GRAD(pool_grad_mean_strip_321, 4, false, 3, 2, 1, POOL_BACK_321, HALF)

@@ -16,20 +16,15 @@ enum {
     BACK_LINEAR_DOUBLED,
     BACK_KERNELS
 };
-static const char *const back_names[BACK_KERNELS] = {"tables",
-                                                     "back_any",
-                                                     "back_channels",
-                                                     "back_nearest_twice",
-                                                     "back_linear_twice",
-                                                     "back_box",
-                                                     "back_planes",
-                                                     "back_nearest_doubled",
-                                                     "back_linear_doubled"};
+static const char *const back_names[BACK_KERNELS] = {
+    "tables",   "back_any",    "back_channels",        "back_nearest_twice", "back_linear_twice",
+    "back_box", "back_planes", "back_nearest_doubled", "back_linear_doubled"};
 enum { ANY, VECTORS, CHANNELS, TWICE, PLANES, DOUBLED, WAYS, METHODS = 3 };
 /* The forward kernels: the tables', and the ways of each method. */
 enum { FORWARD_KERNELS = 1 + METHODS * WAYS };
 static const char *const methods[METHODS] = {"nearest", "linear", "cubic"};
-static const char *const ways[WAYS] = {"", "_vectors", "_channels", "_twice", "_planes", "_doubled"};
+static const char *const ways[WAYS] = {"",       "_vectors", "_channels",
+                                       "_twice", "_planes",  "_doubled"};
 
 static int method_of(const ndp_resample *r)
 {
@@ -141,7 +136,8 @@ static int are_doubled(const cuda_resampling *p, const ndp_view *image, const nd
 {
     const int64_t V = 16 / ndp_dtype_size(image->dtype);
     return is_plane(p) && is_twice(p, 1) && is_twice(p, 2) && grid->shape[4] % V == 0 &&
-           window_is_whole(grid, 4, V) && window_is_whole(image, 4, V / 2);
+           window_is_counted(image) && window_is_counted(grid) && window_is_whole(grid, 4, V) &&
+           window_is_whole(image, 4, V / 2);
 }
 
 /* Channels side by side, to be taken as vectors; `other` may have them otherwise. */
@@ -174,8 +170,8 @@ static int how_to_return(const cuda_resampling *p, const ndp_view *image, const 
     const int nearest = p->taps == 1;
     if (p->taps < 4 && are_doubled(p, image, grid))
         return nearest ? BACK_NEAREST_DOUBLED : BACK_LINEAR_DOUBLED;
-    if (p->taps < 4 && is_twice(p, 2) && window_is_whole(grid, 4, V) &&
-        image->shape[4] % V == 0 && window_is_whole(image, 4, V))
+    if (p->taps < 4 && is_twice(p, 2) && window_is_whole(grid, 4, V) && image->shape[4] % V == 0 &&
+        window_is_whole(image, 4, V))
         return nearest ? BACK_NEAREST_TWICE : BACK_LINEAR_TWICE;
     if (are_beside(grid, image, V))
         return BACK_CHANNELS;
@@ -203,9 +199,8 @@ static resample_rows rows_of(const ndp_view *v, int64_t wide)
 
 static resample_rows channels_of(const ndp_view *v)
 {
-    return (resample_rows){v->shape[1] / (16 / ndp_dtype_size(v->dtype)),
-                           {v->shape[2], v->shape[3], v->shape[4]},
-                           3};
+    return (resample_rows){
+        v->shape[1] / (16 / ndp_dtype_size(v->dtype)), {v->shape[2], v->shape[3], v->shape[4]}, 3};
 }
 
 static resample_rows rows_to_make(int how, int cubic, const ndp_view *image, const ndp_view *grid)
@@ -259,17 +254,17 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     const int known = p.backward ? how >= BACK_NEAREST_DOUBLED : how == DOUBLED;
     /* what writes more than it reads, or reads nothing twice, ends sooner where a thread has one item */
     const int whole = known && (p.backward ? p.taps == 1 : p.taps < 4);
-    const window_launch l = {
-        .function = k->function[p.backward ? how : 1 + p.taps / 2 * WAYS + how],
-        .walk = &p.walk,
-        .moved = {&p.image, &p.grid},
-        .by = {image->stride[0] * size, grid->stride[0] * size},
-        .images = image->shape[0],
-        .items = rows.items,
-        .extent = rows.extent,
-        .n_extents = rows.n_extents,
-        .n_moved = 2,
-        .waves = whole ? WINDOW_WAVES : 0};
+    const window_launch l = {.function =
+                                 k->function[p.backward ? how : 1 + p.taps / 2 * WAYS + how],
+                             .walk = &p.walk,
+                             .moved = {&p.image, &p.grid},
+                             .by = {image->stride[0] * size, grid->stride[0] * size},
+                             .images = image->shape[0],
+                             .items = rows.items,
+                             .extent = rows.extent,
+                             .n_extents = rows.n_extents,
+                             .n_moved = 2,
+                             .waves = whole ? WINDOW_WAVES : 0};
     if (!known)
         status = write_tables(k, s, &p);
     return status == NDP_OK ? window_run(k, s, &l, &p) : status;

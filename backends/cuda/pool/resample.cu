@@ -3,8 +3,9 @@
  * element gathers: of the result from its taps, of the source from the elements that it is a tap of.
  * Twice as wide images have kernels of their own, which take spans of both along the last axis. */
 #include "pool/twice.cuh"
-
-enum { NEAR = RESAMPLE_NEAR };
+#include "pool/table.cuh"
+#include "pool/slide.cuh"
+#include "pool/slide_back.cuh"
 
 /* ---- tables ---- */
 WINDOW_FN int taps_at(const cuda_resampling &p, int d, int64_t i, int64_t (&element)[4],
@@ -67,16 +68,6 @@ extern "C" __global__ void __launch_bounds__(WINDOW_THREADS)
     }
 }
 
-/* Share and element of tap t of element i of the result. */
-WINDOW_FN C share_in(const cuda_resampling &p, int d, int32_t t, int32_t i)
-{
-    return ((const C *)p.table[d].share)[(int64_t)t * p.grid_extent[d] + i];
-}
-WINDOW_FN int32_t element_in(const cuda_resampling &p, int d, int32_t t, int32_t i)
-{
-    return ((const int32_t *)p.table[d].element)[(int64_t)t * p.grid_extent[d] + i];
-}
-
 template <int N> WINDOW_FN int64_t offset_of(const int64_t *stride, const int32_t (&at)[N])
 {
     int64_t offset = 0;
@@ -87,7 +78,6 @@ template <int N> WINDOW_FN int64_t offset_of(const int64_t *stride, const int32_
 }
 
 /* ---- forward ---- */
-#include "pool/slide.cuh"
 
 /* f(share, offset) for each row of the image that row (d, h) of the result is made of. */
 template <int TAPS, class F>
@@ -189,21 +179,7 @@ template <int TAPS> WINDOW_FN void resample_twice(const cuda_resampling &p)
 
 /* ---- backward ---- */
 
-/* The share of element e of the source in element begin + k of the result. */
-WINDOW_FN C back_share(const cuda_resampling &p, int d, int32_t e, int32_t begin, int32_t k)
-{
-    C share = 0;
-    if (k < NEAR)
-        return ((const C *)p.table[d].near)[(int64_t)e * NEAR + k];
-    for (int t = 0; t < p.taps; t++)
-        if (element_in(p, d, t, begin + k) == e)
-            share += share_in(p, d, t, begin + k);
-    return share;
-}
-
-#include "pool/slide_back.cuh"
-
-/* f(share, d, h) for each row of the result that row (d, h) of the source is part of. */
+/* f(share, offset) for each row of the result that row (d, h) of the source is part of. */
 template <class F>
 WINDOW_FN void each_result_row(const cuda_resampling &p, int32_t d, int32_t h, F f)
 {
@@ -343,14 +319,15 @@ template <int TAPS> WINDOW_FN void resample_twice_back(const cuda_resampling &p)
     {                                                                    \
         __VA_ARGS__(p);                                                  \
     }
-#define RESAMPLE(name, TAPS, BLOCKS, LINES, ROWS)                                                     \
-    RESAMPLE_KERNEL(resample_##name, 1, resample_any<TAPS, 1, false>)                                 \
-    RESAMPLE_KERNEL(resample_##name##_vectors, 1, resample_any<TAPS, RESAMPLE_COLUMNS, false>)        \
-    RESAMPLE_KERNEL(resample_##name##_channels, 1, resample_any<TAPS, VECTOR, true>)                  \
-    RESAMPLE_KERNEL(resample_##name##_twice, 1, resample_twice<TAPS>)                                 \
-    RESAMPLE_KERNEL(resample_##name##_planes, BLOCKS, resample_slide<TAPS, RESAMPLE_COLUMNS, LINES>) \
+#define RESAMPLE(name, TAPS, BLOCKS, LINES, ROWS)                                              \
+    RESAMPLE_KERNEL(resample_##name, 1, resample_any<TAPS, 1, false>)                          \
+    RESAMPLE_KERNEL(resample_##name##_vectors, 1, resample_any<TAPS, RESAMPLE_COLUMNS, false>) \
+    RESAMPLE_KERNEL(resample_##name##_channels, 1, resample_any<TAPS, VECTOR, true>)           \
+    RESAMPLE_KERNEL(resample_##name##_twice, 1, resample_twice<TAPS>)                          \
+    RESAMPLE_KERNEL(resample_##name##_planes, BLOCKS,                                          \
+                    resample_slide<TAPS, RESAMPLE_COLUMNS, LINES>)                             \
     RESAMPLE_KERNEL(resample_##name##_doubled, BLOCKS, resample_doubled<TAPS, ROWS>)
-RESAMPLE(nearest, 1, 4, RESAMPLE_LINES, RESAMPLE_ROWS)
+RESAMPLE(nearest, 1, 4, RESAMPLE_NEAREST_LINES, RESAMPLE_ROWS)
 RESAMPLE(linear, 2, 4, RESAMPLE_LINES, RESAMPLE_ROWS)
 RESAMPLE(cubic, 4, 2, RESAMPLE_CUBIC_LINES, RESAMPLE_CUBIC_ROWS)
 RESAMPLE_KERNEL(resample_back_any, 1, resample_back<1, false>)

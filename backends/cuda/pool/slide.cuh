@@ -57,7 +57,12 @@ template <int TAPS, int COLUMNS, int LINES> WINDOW_FN void resample_slide(const 
 #pragma unroll
         for (int t = 0; t < TAPS; t++)
             element[t] = -1;
-        for (int32_t h = h0; h < end; h++) {
+            /* single taps do not wait for what is held: all rows are under way at once */
+#pragma unroll(TAPS == 1 ? LINES : 1)
+        for (int32_t l = 0; l < LINES; l++) {
+            const int32_t h = h0 + l;
+            if (h >= end)
+                return;
             int32_t next[TAPS];
             bool same = true, moved = true;
 #pragma unroll
@@ -67,7 +72,7 @@ template <int TAPS, int COLUMNS, int LINES> WINDOW_FN void resample_slide(const 
                 if (t > 0)
                     moved = moved && next[t - 1] == element[t];
             }
-            if (!same) {
+            if (TAPS == 1 || !same) {
                 if (TAPS > 1 && moved)
 #pragma unroll
                     for (int t = 0; t < TAPS - 1; t++)

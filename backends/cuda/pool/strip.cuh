@@ -89,13 +89,14 @@ WINDOW_FN void strip_reduce(const C (&x)[N], C (&part)[V])
     }
 }
 
-/* Rows of the walk are (n, c, strips of ROWS rows of windows); there is one layer, and a mean has one
- * divisor. */
+/* Rows of the walk are (n, c, strips of ROWS rows of windows); there is one layer, whose elements
+ * 32 bits count, and a mean has one divisor. */
 template <int OP, int KERNEL, int STEP, int BEFORE, int ROWS>
 WINDOW_FN void pool_strip(const cuda_pooling &p)
 {
     constexpr int V = VECTOR, HIGH = (ROWS - 1) * STEP + KERNEL;
     const C pad = OP == POOL_MEAN ? (C)0 : (C)-INFINITY;
+    const int32_t pitch = (int32_t)p.image_stride[3], to_pitch = (int32_t)p.grid_stride[3];
     window_each(p.walk, [&](uint32_t row, uint32_t item) {
         int32_t at[3];
         window_split<2>(p.walk, row, at);
@@ -106,11 +107,10 @@ WINDOW_FN void pool_strip(const cuda_pooling &p)
         for (int r = 0; r < HIGH; r++) {
             line[r].fill(pad);
             if (e0 + r >= 0 && e0 + r < p.image_extent[1])
-                line[r].read(plane + (e0 + r) * p.image_stride[3], window * STEP,
-                             p.image_extent[2]);
+                line[r].read(plane + (e0 + r) * pitch, window * STEP, p.image_extent[2]);
         }
         T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1] +
-                h0 * p.grid_stride[3] + window;
+                (h0 * to_pitch + window);
         C s[ROWS][V];
 #pragma unroll
         for (int r = 0; r < HIGH; r++) {
@@ -132,7 +132,7 @@ WINDOW_FN void pool_strip(const cuda_pooling &p)
 #pragma unroll
                 for (int k = 0; k < V; k++)
                     s[o][k] = OP == POOL_MEAN ? s[o][k] * (C)p.inverse : s[o][k];
-                neural_store<T, V>(to + o * p.grid_stride[3], 0, s[o]);
+                neural_store<T, V>(to + o * to_pitch, 0, s[o]);
             }
         }
     });

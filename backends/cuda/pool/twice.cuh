@@ -40,13 +40,14 @@ template <int WIDE, int SIDE> struct twice_span {
     neural_raw<T, WIDE> body;
     neural_raw<T, 1> before[SIDE ? SIDE : 1], after[SIDE ? SIDE : 1];
 
-    __device__ __forceinline__ void read(const T *row, int32_t first, int32_t extent)
+    /* at: where the row begins; numbers of elements have 32 bits, so that an address is one instruction. */
+    __device__ __forceinline__ void read(const T *plane, int32_t at, int32_t first, int32_t extent)
     {
-        body = neural_read<T, WIDE>(row + first);
+        body = neural_read<T, WIDE>(plane + (at + first));
 #pragma unroll
         for (int k = 0; k < SIDE; k++) {
-            before[k] = neural_read<T, 1>(row + twice_clamp(first - SIDE + k, extent));
-            after[k] = neural_read<T, 1>(row + twice_clamp(first + WIDE + k, extent));
+            before[k] = neural_read<T, 1>(plane + (at + twice_clamp(first - SIDE + k, extent)));
+            after[k] = neural_read<T, 1>(plane + (at + twice_clamp(first + WIDE + k, extent)));
         }
     }
     __device__ __forceinline__ void widen(C (&x)[ALL]) const
@@ -66,11 +67,13 @@ template <int WIDE, int SIDE> struct twice_span {
     }
 };
 
-/* Rows of the walk are (n, c, strips of ROWS rows of the source); there is one layer. */
+/* Rows of the walk are (n, c, strips of ROWS rows of the source); there is one layer, whose elements
+ * 32 bits count. */
 template <int TAPS, int ROWS> WINDOW_FN void resample_doubled(const cuda_resampling &p)
 {
     constexpr int REACH = TAPS / 2, HIGH = ROWS + 2 * REACH, WIDE = HALF + 2 * REACH;
     C even[4], odd[4];
+    const int32_t pitch = (int32_t)p.image_stride[3], to_pitch = (int32_t)p.grid_stride[3];
     twice_shares<TAPS>(even, odd);
     window_each(p.walk, [&](uint32_t row, uint32_t item) {
         int32_t at[3];
@@ -80,10 +83,10 @@ template <int TAPS, int ROWS> WINDOW_FN void resample_doubled(const cuda_resampl
         twice_span<HALF, REACH> line[HIGH];
 #pragma unroll
         for (int r = 0; r < HIGH; r++)
-            line[r].read(plane + twice_clamp(h0 + r - REACH, p.image_extent[1]) * p.image_stride[3],
-                         first, p.image_extent[2]);
-        T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1] +
-                2 * h0 * p.grid_stride[3] + 2 * first;
+            line[r].read(plane, twice_clamp(h0 + r - REACH, p.image_extent[1]) * pitch, first,
+                         p.image_extent[2]);
+        T *to = (T *)p.grid + at[0] * p.grid_stride[0] + at[1] * p.grid_stride[1];
+        const int32_t to0 = 2 * (h0 * to_pitch + first);
 #pragma unroll
         for (int o = 0; o < 2 * ROWS; o++) {
             C sum[WIDE], x[WIDE], y[VECTOR];
@@ -109,7 +112,7 @@ template <int TAPS, int ROWS> WINDOW_FN void resample_doubled(const cuda_resampl
                 y[2 * j + 1] = b;
             }
             if (h0 + o / 2 < p.image_extent[1])
-                neural_store<T, VECTOR>(to + o * p.grid_stride[3], 0, y);
+                neural_store<T, VECTOR>(to + (to0 + o * to_pitch), 0, y);
         }
     });
 }
@@ -127,6 +130,7 @@ template <int TAPS> WINDOW_FN C twice_share(C before, C a, C b, C after)
 template <int TAPS, int ROWS> WINDOW_FN void resample_doubled_back(const cuda_resampling &p)
 {
     constexpr int SIDE = TAPS - 1, HIGH = 2 * ROWS + 2 * SIDE;
+    const int32_t pitch = (int32_t)p.grid_stride[3], to_pitch = (int32_t)p.image_stride[3];
     window_each(p.walk, [&](uint32_t row, uint32_t item) {
         int32_t at[3];
         window_split<2>(p.walk, row, at);
@@ -135,10 +139,10 @@ template <int TAPS, int ROWS> WINDOW_FN void resample_doubled_back(const cuda_re
         twice_span<VECTOR, SIDE> line[HIGH];
 #pragma unroll
         for (int r = 0; r < HIGH; r++)
-            line[r].read(plane + twice_clamp(2 * h0 + r - SIDE, p.grid_extent[1]) * p.grid_stride[3],
-                         2 * first, p.grid_extent[2]);
-        T *to = (T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1] +
-                h0 * p.image_stride[3] + first;
+            line[r].read(plane, twice_clamp(2 * h0 + r - SIDE, p.grid_extent[1]) * pitch, 2 * first,
+                         p.grid_extent[2]);
+        T *to = (T *)p.image + at[0] * p.image_stride[0] + at[1] * p.image_stride[1];
+        const int32_t to0 = h0 * to_pitch + first;
         C part[HIGH][HALF];
 #pragma unroll
         for (int r = 0; r < HIGH; r++) {
@@ -159,7 +163,7 @@ template <int TAPS, int ROWS> WINDOW_FN void resample_doubled_back(const cuda_re
                                    : twice_share<TAPS>(part[2 * o][j], part[2 * o + 1][j],
                                                        part[2 * o + 2][j], part[2 * o + 3][j]);
             if (h0 + o < p.image_extent[1])
-                neural_store<T, HALF>(to + o * p.image_stride[3], 0, sum);
+                neural_store<T, HALF>(to + (to0 + o * to_pitch), 0, sum);
         }
     });
 }
