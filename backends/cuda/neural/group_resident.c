@@ -16,8 +16,9 @@ static int is_piecewise(const group_plan *r)
     const group_params *p = &r->p;
     const group_dim *in = &p->dim[p->n_cell];
     const int64_t span = p->items * c->V;
-    if (!r->vectors || c->bytes == 8 || !p->centred || p->n_item < 1 || p->n_item > 2 || in->at.in != c->V ||
-        in->at.out != c->V || (c->grad && in->g != c->V) || p->per_row * p->items > INT32_MAX / 32)
+    if (!r->vectors || c->bytes == 8 || !p->centred || p->n_item < 1 || p->n_item > 2 ||
+        in->at.in != c->V || in->at.out != c->V || (c->grad && in->g != c->V) ||
+        p->per_row * p->items > INT32_MAX / 32)
         return 0;
     if (p->per_row == 1)
         return 1;
@@ -50,12 +51,14 @@ static int set_statistics(group_plan *r)
 
 /* Parts of a share that all threads have as many vectors of: enough of them that memory is busy while some are
  * computed, each long enough to be worth its barriers. */
-static void set_parts(group_plan *r)
+static void set_parts(group_plan *r, int alone)
 {
     group_params *p = &r->p;
     const int32_t threads = (int32_t)r->resident_threads;
-    const char *lab = getenv("NDOCK_LAB_GATE"); /* LAB */
-    const int32_t each = lab ? atoi(lab) : r->call.grad ? 2 : 4;
+    const char *lab = getenv("NDOCK_LAB_GATE");  /* LAB */
+    const char *way = getenv("NDOCK_LAB_ALONE"); /* LAB */
+    p->alone = way ? atoi(way) : alone;
+    const int32_t each = lab ? atoi(lab) : alone ? 8 : 4;
     p->gate = each ? each * threads : p->share;
     while ((p->share + p->gate - 1) / p->gate > GROUP_GATES)
         p->gate += threads;
@@ -80,7 +83,7 @@ static int try_width(group_plan *r, const cuda_kernel *k, int which)
     const int64_t turns = (rows + at_once - 1) / at_once;
     p->share = (int32_t)share;
     r->resident_threads = together == 4 ? GROUP_RESIDENT_THREADS / 2 : GROUP_RESIDENT_THREADS;
-    set_parts(r);
+    set_parts(r, together == 1);
     r->resident_blocks = (rows + turns - 1) / turns * width;
     r->resident_bytes = nbytes;
     r->resident = which + 1;

@@ -98,9 +98,8 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
             f(part, from, min(n, from + p.gate));
     }
     /* One thread lets a part of a row come. */
-    __device__ __forceinline__ void fetch(int part, int from, int end, int64_t row) const
+    __device__ __forceinline__ void fetch(int part, int from, int end, const group_at &base) const
     {
-        const group_at base = place(row);
         uint64_t *const gate = &post.arrived[part];
         asm volatile(
             "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(resident_at(gate)),
@@ -113,17 +112,22 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
                               (uint32_t)many * 16, gate);
         });
     }
+    __device__ __forceinline__ void fetch_row(int64_t row) const
+    {
+        const group_at base = place(row);
+        parts([&](int part, int from, int end) { fetch(part, from, end, base); });
+    }
     __device__ __forceinline__ void begin(int64_t row)
     {
         if (threadIdx.x == 0) {
             for (int part = 0; part < GROUP_GATES; part++)
-                asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(
-                                 resident_at(&post.arrived[part]))
-                             : "memory");
+                asm volatile(
+                    "mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(resident_at(&post.arrived[part]))
+                    : "memory");
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             if (row < p.cells / p.per_row)
-                parts([&](int part, int from, int end) { fetch(part, from, end, row); });
+                fetch_row(row);
         }
         if (CLUSTER > 1)
             resident_meet();
@@ -222,8 +226,7 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
         known[GROUP_DELTA] = d;
         known[GROUP_FACTOR] = factor;
         known[GROUP_A] = a;
-        known[GROUP_B] =
-            GRAD ? __fma_rn(-d, a, all[N - 1] * p.inverse) * factor * factor : 0.0;
+        known[GROUP_B] = GRAD ? __fma_rn(-d, a, all[N - 1] * p.inverse) * factor * factor : 0.0;
         if (rank || threadIdx.x)
             return;
         if (GRAD) {
@@ -293,6 +296,29 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
             }
         });
     }
+    /* Writes the row, and lets the next one come where nobody reads any more: part by part where the block has the processor
+     * to itself; else other blocks use the time, and barriers would cost more. */
+    __device__ __forceinline__ void write(int64_t next, bool more, const group_at &base,
+                                          const double (&known)[GROUP_ROW]) const
+    {
+        if (!p.alone) {
+            apply(0, n, base, known);
+            if (!more)
+                return;
+            __syncthreads();
+            if (threadIdx.x == 0)
+                fetch_row(next);
+            return;
+        }
+        parts([&](int part, int from, int end) {
+            apply(from, end, base, known);
+            if (!more)
+                return;
+            __syncthreads();
+            if (threadIdx.x == 0)
+                fetch(part, from, end, place(next));
+        });
+    }
     __device__ __forceinline__ void run(int64_t row, int64_t step)
     {
         const int64_t rows = p.cells / p.per_row;
@@ -309,14 +335,7 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
             sum(turn, row, base, all);
             join(turn, all);
             know(all, row, known);
-            parts([&](int part, int from, int end) {
-                apply(from, end, base, known);
-                if (!more)
-                    return;
-                __syncthreads(); /* Nobody reads the part any more. */
-                if (threadIdx.x == 0)
-                    fetch(part, from, end, row + step);
-            });
+            write(row + step, more, base, known);
         }
         if (CLUSTER > 1)
             resident_meet(); /* Nobody's shared memory goes while others write to it. */
@@ -331,12 +350,12 @@ template <class T, bool GRAD, int CLUSTER> NEURAL_FN void group_resident(const g
     rows.run(blockIdx.x / CLUSTER, gridDim.x / CLUSTER);
 }
 
-#define GROUP_RESIDENT_KERNEL(name, GRAD, CLUSTER)                                       \
-    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1)                           \
-        __launch_bounds__(GROUP_RESIDENT_THREADS, 2)                                     \
+#define GROUP_RESIDENT_KERNEL(name, GRAD, CLUSTER)                               \
+    extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1)                   \
+        __launch_bounds__(GROUP_RESIDENT_THREADS, 2)                             \
             GROUP_NAME(name, CUDA_DTYPE)(const __grid_constant__ group_params p) \
-    {                                                                                    \
-        group_resident<group_element, GRAD, CLUSTER>(p);                                 \
+    {                                                                            \
+        group_resident<group_element, GRAD, CLUSTER>(p);                         \
     }
 #define GROUP_RESIDENT(end, GRAD)                  \
     GROUP_RESIDENT_KERNEL(resident1##end, GRAD, 1) \

@@ -13,7 +13,12 @@ enum { NEURAL_THREADS = 256, NEURAL_LONG_THREADS = 512, NEURAL_GRID = 1 << 20 };
 enum { NEURAL_HELD_THREADS = 512 };
 /* Rows with gradients for weights: threads of a processor; elements of a row that a thread has, and that a warp has; stages of
  * shared memory for rows of 16 bits (one less for wider ones). */
-enum { NEURAL_WEIGHED_THREADS = 768, NEURAL_WEIGHED_EACH = 16, NEURAL_WEIGHED_ITEMS = 512, NEURAL_WEIGHED_STAGES = 3 };
+enum {
+    NEURAL_WEIGHED_THREADS = 768,
+    NEURAL_WEIGHED_EACH = 16,
+    NEURAL_WEIGHED_ITEMS = 512,
+    NEURAL_WEIGHED_STAGES = 3
+};
 enum { NEURAL_X, NEURAL_G, NEURAL_OUT, NEURAL_SCALE, NEURAL_OPERANDS };
 
 typedef struct {

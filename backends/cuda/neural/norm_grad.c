@@ -160,8 +160,10 @@ static int weigh(weighing *w, const cuda_kernel *k, const CUfunction *function,
     if (threads > NEURAL_WEIGHED_THREADS || shared > most)
         return 0;
     const int64_t beside = few ? NEURAL_THREADS / 32 : 1;
-    const int64_t by_threads = NEURAL_WEIGHED_THREADS / threads, by_memory = most / (shared + OWN_BYTES);
-    int64_t blocks = processors * (by_threads < by_memory || by_memory < 1 ? by_threads : by_memory);
+    const int64_t by_threads = NEURAL_WEIGHED_THREADS / threads,
+                  by_memory = most / (shared + OWN_BYTES);
+    int64_t blocks =
+        processors * (by_threads < by_memory || by_memory < 1 ? by_threads : by_memory);
     if (blocks > (w->p.rows + beside - 1) / beside)
         blocks = (w->p.rows + beside - 1) / beside;
     w->which = few ? WEIGHED_WARP : WEIGHED_BLOCK;

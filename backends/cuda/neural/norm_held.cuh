@@ -110,7 +110,10 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
         count = (float)n;
         inverse = n ? 1.0f / (float)n : 0.0f;
     }
-    __device__ __forceinline__ bool has(int k) const { return lane + k * lanes < p.items; }
+    __device__ __forceinline__ bool has(int k) const
+    {
+        return lane + k * lanes < p.items;
+    }
     __device__ __forceinline__ const T *row(int o, int64_t i) const
     {
         return (const T *)p.at[o] + i * p.dim[0].stride[o];

@@ -10,8 +10,7 @@
 
 /* Of bf16, which is the upper half of a float: one instruction an element, where the conversion of one that was taken out of
  * its word needs two. */
-template <int V>
-NEURAL_FN void neural_widen(const neural_raw<__nv_bfloat16, V> &raw, float (&x)[V])
+template <int V> NEURAL_FN void neural_widen(const neural_raw<__nv_bfloat16, V> &raw, float (&x)[V])
 {
 #pragma unroll
     for (int k = 0; k < V; k++) {
