@@ -173,6 +173,7 @@ static int choose_tiles(const cuda_kernel *k, quant_params *p, few_launch *l)
                   stages = (k->dev->shared_most - fixed) / (TILE_ROWS * p->stride);
     if (stages < 2)
         return 0;
+    p->stage_bytes = TILE_ROWS * p->stride;
     p->stages = stages < TILE_STAGES ? (int32_t)stages : TILE_STAGES;
     *l = (few_launch){.f = k->function[spans > TILE_SPANS ? PRODUCT_TILES_LONG : PRODUCT_TILES],
                       .rows = 1,
