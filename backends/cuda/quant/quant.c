@@ -15,6 +15,7 @@ enum {
     PRODUCT_HELD,
     PRODUCT_TILES,
     PRODUCT_TILES_LONG,
+    PRODUCT_TILES_PAIRS,
     FUNCTIONS
 };
 
@@ -146,12 +147,11 @@ static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
 
 /* Bytes of a row of a tile in shared memory: what one copy brings of rows that begin at any even byte, and so many times 16
  * that eight threads' rows lie in different banks. */
-static int32_t tile_stride(const quant_params *p)
+static int32_t tile_stride(const quant_params *p, int pairs)
 {
     const int64_t part = TILE_SPANS * TILE_SPAN / sizes[p->format].block * sizes[p->format].nbytes,
-                  bytes =
-                      (p->row_bytes < part ? p->row_bytes : part) + (p->row_bytes % 16 ? 15 : 0),
-                  pieces = (bytes + 15) / 16;
+                  row = p->row_bytes < part ? p->row_bytes : part,
+                  pieces = ((1 + pairs) * row + (p->row_bytes % 16 ? 15 : 0) + 15) / 16;
     return (int32_t)(16 * (pieces % 2 ? pieces : pieces + 1));
 }
 
@@ -166,16 +166,17 @@ static int choose_tiles(const cuda_kernel *k, quant_params *p, few_launch *l)
         p->blocks % 16 || p->row_bytes % 2 || p->a % 16 || p->rows > FEW_MOST_ROWS ||
         p->row_bytes > INT32_MAX / 2)
         return 0;
-    p->stride = tile_stride(p);
+    const int pairs = (!lab || *lab == '2') && spans <= TILE_SPANS && p->row_bytes % 16 == 0;
+    p->stride = tile_stride(p, pairs);
+    p->stage_bytes = TILE_ROWS / (1 + pairs) * p->stride;
     const int64_t fixed = spans * TILE_ROUNDED +
                           TILES_KEPT * TILE_ROWS * TILE_SPANS * (int64_t)sizeof(float) +
                           2 * TILE_STAGES * (int64_t)sizeof(uint64_t),
-                  stages = (k->dev->shared_most - fixed) / (TILE_ROWS * p->stride);
+                  stages = (k->dev->shared_most - fixed) / p->stage_bytes;
     if (stages < 2)
         return 0;
-    p->stage_bytes = TILE_ROWS * p->stride;
     p->stages = stages < TILE_STAGES ? (int32_t)stages : TILE_STAGES;
-    *l = (few_launch){.f = k->function[spans > TILE_SPANS ? PRODUCT_TILES_LONG : PRODUCT_TILES],
+    *l = (few_launch){.f = k->function[spans > TILE_SPANS ? PRODUCT_TILES_LONG : pairs ? PRODUCT_TILES_PAIRS : PRODUCT_TILES],
                       .rows = 1,
                       .blocks = (uint32_t)(p->rows < k->dev->sm_count ? p->rows : k->dev->sm_count),
                       .tiles = 1,
@@ -223,7 +224,7 @@ static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
     static const char *const names[] = {
         "dequantize",    "activate",      "product_one",  "product_many",  "product_few_1",
-        "product_few_2", "product_few_4", "product_held", "product_tiles", "product_tiles_long"};
+        "product_few_2", "product_few_4", "product_held", "product_tiles", "product_tiles_long", "product_tiles_pairs"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;

@@ -42,14 +42,10 @@ static __device__ __forceinline__ void gate_expect(uint64_t *gate, uint32_t nbyt
 static __device__ __forceinline__ void gate_copy(uint64_t *gate, void *to, const void *from,
                                                  uint32_t nbytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gate_at(gate)),
-                 "r"(nbytes)
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];" ::"r"(gate_at(to)),
+                 "l"(from), "r"(nbytes), "r"(gate_at(gate))
                  : "memory");
-    if (nbytes)
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                     "[%0], [%1], %2, [%3];" ::"r"(gate_at(to)),
-                     "l"(from), "r"(nbytes), "r"(gate_at(gate))
-                     : "memory");
 }
 
 /* How shared memory is used. */
