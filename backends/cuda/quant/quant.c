@@ -176,7 +176,9 @@ static int choose_tiles(const cuda_kernel *k, quant_params *p, few_launch *l)
     if (stages < 2)
         return 0;
     p->stages = stages < TILE_STAGES ? (int32_t)stages : TILE_STAGES;
-    *l = (few_launch){.f = k->function[spans > TILE_SPANS ? PRODUCT_TILES_LONG : pairs ? PRODUCT_TILES_PAIRS : PRODUCT_TILES],
+    *l = (few_launch){.f = k->function[spans > TILE_SPANS ? PRODUCT_TILES_LONG
+                                       : pairs            ? PRODUCT_TILES_PAIRS
+                                                          : PRODUCT_TILES],
                       .rows = 1,
                       .blocks = (uint32_t)(p->rows < k->dev->sm_count ? p->rows : k->dev->sm_count),
                       .tiles = 1,
@@ -222,9 +224,10 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {
-        "dequantize",    "activate",      "product_one",  "product_many",  "product_few_1",
-        "product_few_2", "product_few_4", "product_held", "product_tiles", "product_tiles_long", "product_tiles_pairs"};
+    static const char *const names[] = {"dequantize",         "activate",           "product_one",
+                                        "product_many",       "product_few_1",      "product_few_2",
+                                        "product_few_4",      "product_held",       "product_tiles",
+                                        "product_tiles_long", "product_tiles_pairs"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;

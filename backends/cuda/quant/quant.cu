@@ -183,8 +183,10 @@ extern "C" __global__ void __launch_bounds__(32 * FEW_MANY_TURNS, 1)
 
 /* One row of a, and rows of whole spans (tiles.cuh): of one for each warp, and of more. */
 template <typename F> using tiles_held = tile_products<F, TILE_SPANS, 1, 1, true, TILE_FETCHERS, 1>;
-template <typename F> using tiles_pairs = tile_products<F, TILE_SPANS, 1, 1, true, TILE_FETCHERS, 2>;
-template <typename F> using tiles_long = tile_products<F, TILE_SPANS, 1, 1, false, TILE_FETCHERS, 1>;
+template <typename F>
+using tiles_pairs = tile_products<F, TILE_SPANS, 1, 1, true, TILE_FETCHERS, 2>;
+template <typename F>
+using tiles_long = tile_products<F, TILE_SPANS, 1, 1, false, TILE_FETCHERS, 1>;
 extern "C" __global__ void __launch_bounds__(32 * (TILE_SPANS + TILE_FETCHERS), 1)
     product_tiles(const __grid_constant__ quant_params p)
 {

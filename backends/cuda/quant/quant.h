@@ -40,10 +40,11 @@ enum {
 typedef struct {
     uint64_t blocks, a, out, codes, d, sums;
     int64_t rows, n, m, row_bytes;
-    int32_t format, dtype;        /* of blocks; of a or out */
-    int32_t word;                 /* blocks may be read 2 or 4 bytes at once; 1: they may not */
-    int32_t rounded;              /* of product_few: bytes of a row of a in shared memory */
-    int32_t stages, stride, late, stage_bytes; /* of product_tiles: tiles on their way, bytes of a row of one */
+    int32_t format, dtype; /* of blocks; of a or out */
+    int32_t word;          /* blocks may be read 2 or 4 bytes at once; 1: they may not */
+    int32_t rounded;       /* of product_few: bytes of a row of a in shared memory */
+    int32_t stages, stride, late,
+        stage_bytes; /* of product_tiles: tiles on their way, bytes of a row of one */
 } quant_params;
 
 #endif

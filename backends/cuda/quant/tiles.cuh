@@ -37,7 +37,9 @@ static __device__ __forceinline__ void gate_wait(uint64_t *gate, uint32_t parity
 }
 static __device__ __forceinline__ void gate_expect(uint64_t *gate, uint32_t nbytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gate_at(gate)), "r"(nbytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gate_at(gate)),
+                 "r"(nbytes)
+                 : "memory");
 }
 static __device__ __forceinline__ void gate_copy(uint64_t *gate, void *to, const void *from,
                                                  uint32_t nbytes)
@@ -87,16 +89,22 @@ template <typename F, int W, int T, int PAIR, bool HELD, int PROD, int CHUNK> st
     /* Has chunks `first` to `first` + R - 1 of a piece copied, if there are so many pieces and rows; by one thread. */
     template <int R> __device__ __forceinline__ void fetch(int piece, int slot, int first) const
     {
-        const int step = piece / PAIR, row = step / parts * step_rows + piece % PAIR * TILE_ROWS + first * CHUNK;
+        const int step = piece / PAIR,
+                  row = step / parts * step_rows + piece % PAIR * TILE_ROWS + first * CHUNK;
         const int done = step % parts * part_bytes, left = (int)p.row_bytes - done;
-        const unsigned char *from = (const unsigned char *)p.blocks + (begin + row) * p.row_bytes + done;
+        const unsigned char *from =
+            (const unsigned char *)p.blocks + (begin + row) * p.row_bytes + done;
         const int take = CHUNK > 1 || left < part_bytes ? left : part_bytes;
         unsigned char *to = room.tiles + (slot * (TILE_ROWS / CHUNK) + first) * p.stride;
         uint32_t bytes[R], all = 0;
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int have = min(CHUNK, rows - row - r * CHUNK);
-            bytes[r] = have <= 0 ? 0 : CHUNK > 1 ? (uint32_t)(have * take) : (uint32_t)((int)((uintptr_t)(from + r * p.row_bytes) % 16) + take + 15 & ~15);
+            bytes[r] =
+                have <= 0 ? 0
+                : CHUNK > 1
+                    ? (uint32_t)(have * take)
+                    : (uint32_t)((int)((uintptr_t)(from + r * p.row_bytes) % 16) + take + 15 & ~15);
             all += bytes[r];
         }
         gate_expect(&room.full[slot], all);
@@ -174,7 +182,8 @@ template <typename F, int W, int T, int PAIR, bool HELD, int PROD, int CHUNK> st
         own += __shfl_xor_sync(~0u, upper ? sum[0] : sum[1], 1);
         own += __shfl_xor_sync(~0u, own, 2);
         if (lane % 4 < 2)
-            room.kept[(number % TILES_KEPT * W + warp) * TILE_ROWS + (CHUNK == 2 ? lane / 4 * 2 + lane % 4 : lane / 4 + lane % 4 * 8)] = own;
+            room.kept[(number % TILES_KEPT * W + warp) * TILE_ROWS +
+                      (CHUNK == 2 ? lane / 4 * 2 + lane % 4 : lane / 4 + lane % 4 * 8)] = own;
     }
     /* Adds up the warps' sums of `count` rows and stores them. */
     __device__ __forceinline__ void meet(void) const
@@ -231,9 +240,9 @@ template <typename F, int W, int T, int PAIR, bool HELD, int PROD, int CHUNK> st
                         load(x[0], span);
 #pragma unroll
                     for (int k = 0; k < PAIR; k++)
-                        tile<F>::add(
-                            tile_lane<ODD>(room.tiles + at[k] + t * W * span_bytes, CHUNK == 2 ? (int)p.row_bytes : 8 * p.stride),
-                            x[HELD ? t : 0], sum[k]);
+                        tile<F>::add(tile_lane<ODD>(room.tiles + at[k] + t * W * span_bytes,
+                                                    CHUNK == 2 ? (int)p.row_bytes : 8 * p.stride),
+                                     x[HELD ? t : 0], sum[k]);
                 }
                 __syncwarp();
                 if (lane == 0)
