@@ -69,7 +69,7 @@ cuda_kernel_headers = \
   %reldir%/norm/columns.cuh %reldir%/norm/fit.cuh %reldir%/norm/norm.h \
   %reldir%/pool/back_strip.cuh %reldir%/pool/element.cuh %reldir%/pool/pool.h %reldir%/pool/strip.cuh %reldir%/pool/taps.cuh %reldir%/pool/twice.cuh %reldir%/pool/window.cuh \
   %reldir%/program/frame.cuh %reldir%/program/half.cuh %reldir%/program/pair.cuh %reldir%/program/reduce_few.cuh %reldir%/program/rows.cuh %reldir%/program/undef.cuh \
-  %reldir%/quant/format.cuh %reldir%/quant/few.cuh %reldir%/quant/round.cuh %reldir%/quant/rounded.cuh %reldir%/quant/staged.cuh %reldir%/quant/super.cuh %reldir%/quant/tile.cuh %reldir%/quant/tile_small.cuh %reldir%/quant/tile_super.cuh %reldir%/quant/tiles.cuh %reldir%/quant/unit.cuh %reldir%/quant/quant.h \
+  %reldir%/quant/format.cuh %reldir%/quant/few.cuh %reldir%/quant/round.cuh %reldir%/quant/rounded.cuh %reldir%/quant/staged.cuh %reldir%/quant/super.cuh %reldir%/quant/unit.cuh %reldir%/quant/quant.h \
   %reldir%/random/logarithm.cuh %reldir%/random/normal.cuh %reldir%/random/random.cuh %reldir%/random/random.h %reldir%/random/sampler.h \
   %reldir%/reduce/lse_rows.cuh %reldir%/reduce/ops.cuh %reldir%/reduce/reduce.h %reldir%/reduce/scan.h %reldir%/reduce/scan_pass.cuh %reldir%/reduce/scan_strip.cuh %reldir%/reduce/scan_warp.cuh %reldir%/reduce/shuffle.cuh %reldir%/reduce/states.cuh %reldir%/reduce/sums.cuh %reldir%/reduce/var.cuh \
   %reldir%/sort/cub.h %reldir%/sort/keys.cuh %reldir%/sort/order.h %reldir%/sort/order_rows.cuh %reldir%/sort/place.cuh %reldir%/sort/rows.cuh %reldir%/sort/sort.h %reldir%/sort/topk_chunk.cuh %reldir%/sort/topk_keys.cuh %reldir%/sort/topk_long.cuh %reldir%/sort/topk_rows.cuh %reldir%/sort/words.cuh \
