@@ -2,7 +2,6 @@
  * Quantised blocks: parameters of their kernels. quantize is left to the CPU. */
 #include "quant/quant.h"
 #include "host/backend.h"
-#include <stdlib.h>
 
 enum {
     DEQUANTIZE,
@@ -13,8 +12,6 @@ enum {
     PRODUCT_FEW_2,
     PRODUCT_FEW_4,
     PRODUCT_HELD,
-    PRODUCT_TILES,
-    PRODUCT_TILES_LONG,
     FUNCTIONS
 };
 
@@ -144,45 +141,6 @@ static int choose_few(const cuda_kernel *k, quant_params *p, few_launch *l)
     return 1;
 }
 
-/* Bytes of a row of a tile in shared memory: what one copy brings of rows that begin at any even byte, and so many times 16
- * that eight threads' rows lie in different banks. */
-static int32_t tile_stride(const quant_params *p)
-{
-    const int64_t part = TILE_SPANS * TILE_SPAN / sizes[p->format].block * sizes[p->format].nbytes,
-                  bytes =
-                      (p->row_bytes < part ? p->row_bytes : part) + (p->row_bytes % 16 ? 15 : 0),
-                  pieces = (bytes + 15) / 16;
-    return (int32_t)(16 * (pieces % 2 ? pieces : pieces + 1));
-}
-
-/* Whether one row of a can be multiplied by tiles of rows of blocks, which is faster where warps have a span each. */
-static int choose_tiles(const cuda_kernel *k, quant_params *p, few_launch *l)
-{
-    const int64_t spans = p->n / TILE_SPAN;
-    const char *lab = getenv("NDOCK_LAB_TILES");
-    if (lab && *lab == '0')
-        return 0;
-    if (k->dev->capability < 90 || p->m != 1 || p->n % TILE_SPAN || spans < TILE_SPANS / 2 ||
-        p->blocks % 16 || p->row_bytes % 2 || p->a % 16 || p->rows > FEW_MOST_ROWS ||
-        p->row_bytes > INT32_MAX / 2)
-        return 0;
-    p->stride = tile_stride(p);
-    const int64_t fixed = spans * TILE_ROUNDED +
-                          TILES_KEPT * TILE_ROWS * TILE_SPANS * (int64_t)sizeof(float) +
-                          2 * TILE_STAGES * (int64_t)sizeof(uint64_t),
-                  stages = (k->dev->shared_most - fixed) / (TILE_ROWS * p->stride);
-    if (stages < 2)
-        return 0;
-    p->stages = stages < TILE_STAGES ? (int32_t)stages : TILE_STAGES;
-    *l = (few_launch){.f = k->function[spans > TILE_SPANS ? PRODUCT_TILES_LONG : PRODUCT_TILES],
-                      .rows = 1,
-                      .blocks = (uint32_t)(p->rows < k->dev->sm_count ? p->rows : k->dev->sm_count),
-                      .tiles = 1,
-                      .threads = 32 * (TILE_SPANS + TILE_FETCHERS),
-                      .shared = (uint32_t)(fixed + p->stages * (int64_t)p->stage_bytes)};
-    return 1;
-}
-
 static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -194,7 +152,7 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
     set_blocks(&p, call, &call->in[1]);
     if (p.rows == 0 || p.m == 0)
         return NDP_OK;
-    if ((choose_tiles(k, &p, &few) || choose_few(k, &p, &few)) && few.tiles == 1)
+    if (choose_few(k, &p, &few) && few.tiles == 1)
         return cuda_launch_early(k, few.f, s, few.blocks, few.threads, few.shared, &p);
     if (few.f)
         return cuda_launch_2d(k, few.f, s, few.blocks, few.tiles, few.threads, few.shared, &p);
@@ -220,9 +178,9 @@ static int32_t run_product(const ndp_kernel *base, ndp_stream *s, const ndp_call
 
 static int32_t make(cuda_kernel *k, const ndp_call *like)
 {
-    static const char *const names[] = {
-        "dequantize",    "activate",      "product_one",  "product_many",  "product_few_1",
-        "product_few_2", "product_few_4", "product_held", "product_tiles", "product_tiles_long"};
+    static const char *const names[] = {"dequantize",    "activate",      "product_one",
+                                        "product_many",  "product_few_1", "product_few_2",
+                                        "product_few_4", "product_held"};
     const int product = like->op == NDP_OP_matmul_q;
     k->base.run = product ? run_product : run_dequantize;
     k->base.scratch = product ? product_scratch : NULL;

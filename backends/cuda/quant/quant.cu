@@ -3,7 +3,6 @@
  * integer instructions of four products. A warp computes one row of blocks; its lanes take groups
  * of 32 elements in turns and add up in a fixed order. */
 #include "quant/few.cuh"
-#include "quant/tiles.cuh"
 
 /* The switch over formats, the same for all threads of a kernel. */
 #define ND_QUANT(NAME, id, BLOCK, NBYTES, MIN, WRITES, name, doc) \
@@ -179,18 +178,4 @@ extern "C" __global__ void __launch_bounds__(32 * FEW_MANY_TURNS, 1)
     product_held(const __grid_constant__ quant_params p)
 {
     by_format<held_row>(p);
-}
-
-/* One row of a, and rows of whole spans (tiles.cuh): of one for each warp, and of more. */
-template <typename F> using tiles_held = tile_products<F, TILE_SPANS, 1, 1, true, TILE_FETCHERS, 1>;
-template <typename F> using tiles_long = tile_products<F, TILE_SPANS, 1, 1, false, TILE_FETCHERS, 1>;
-extern "C" __global__ void __launch_bounds__(32 * (TILE_SPANS + TILE_FETCHERS), 1)
-    product_tiles(const __grid_constant__ quant_params p)
-{
-    by_format<tiles_held>(p);
-}
-extern "C" __global__ void __launch_bounds__(32 * (TILE_SPANS + TILE_FETCHERS), 1)
-    product_tiles_long(const __grid_constant__ quant_params p)
-{
-    by_format<tiles_long>(p);
 }

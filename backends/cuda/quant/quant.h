@@ -22,28 +22,14 @@ enum { FEW_WARPS = 16, FEW_MANY_TURNS = 12 };
  * H200 took with 12 and 8 of them, in a graph, 8.4 and 8.8 us (q3_K), 6.0 and 6.2 (q2_K), 6.6 and 7.4 (q4_0); of 32,000 as long. */
 enum { HELD_MOST = 4096 };
 
-/* One row of a by tiles of rows of blocks (tiles.cuh): rows of a tile, elements of a span, spans of a part, which are warps that
- * multiply, warps that have rows copied, bytes of one of a's spans in shared memory, tiles whose warps' sums are added at
- * once, and at most of those on their way. */
-enum {
-    TILE_ROWS = 16,
-    TILE_SPAN = 256,
-    TILE_SPANS = 16,
-    TILE_FETCHERS = 4,
-    TILE_ROUNDED = 320,
-    TILES_KEPT = 16,
-    TILE_STAGES = 12
-};
-
 /* Of dequantize: rows*n elements of blocks into out. Of activate: a, m rows of n elements, into
  * codes, d (each 32) and sums (each 16). Of product: out[i, r] of row i of a and row r of blocks. */
 typedef struct {
     uint64_t blocks, a, out, codes, d, sums;
     int64_t rows, n, m, row_bytes;
-    int32_t format, dtype;        /* of blocks; of a or out */
-    int32_t word;                 /* blocks may be read 2 or 4 bytes at once; 1: they may not */
-    int32_t rounded;              /* of product_few: bytes of a row of a in shared memory */
-    int32_t stages, stride, late, stage_bytes; /* of product_tiles: tiles on their way, bytes of a row of one */
+    int32_t format, dtype; /* of blocks; of a or out */
+    int32_t word;          /* blocks may be read 2 or 4 bytes at once; 1: they may not */
+    int32_t rounded;       /* of product_few: bytes of a row of a in shared memory */
 } quant_params;
 
 #endif

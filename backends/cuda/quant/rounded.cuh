@@ -126,12 +126,13 @@ static __device__ __forceinline__ void few_values(int32_t dtype, const uint4 (&r
     }
 }
 
-/* Codes of a thread's 16 elements, d of the 32 that it has with a neighbour, and the sum of the codes. */
-static __device__ __forceinline__ void few_codes(int32_t dtype, const uint4 (&raw)[4],
-                                                 unsigned (&codes)[4], float &d, int &sum)
+/* A thread rounds 16 elements. */
+template <typename F>
+static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
+                                                      int half, const few_row<F> &row)
 {
     float x[16], most = 0, finite = 0; /* NaN where one element is not finite */
-    few_values(dtype, raw, x);
+    few_values(p.dtype, raw, x);
 #pragma unroll
     for (int k = 0; k < 16; k++) {
         most = fmaxf(most, fabsf(x[k]));
@@ -139,9 +140,9 @@ static __device__ __forceinline__ void few_codes(int32_t dtype, const uint4 (&ra
     }
     most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
     finite += __shfl_xor_sync(~0u, finite, 1);
-    d = finite == 0 ? most / 127 : NAN;
-    const float inverse = inverse_of(d);
-    sum = 0;
+    const float d = finite == 0 ? most / 127 : NAN, inverse = inverse_of(d);
+    unsigned codes[4];
+    int sum = 0;
 #pragma unroll
     for (int w = 0; w < 4; w++) {
         const int c[4] = {code_of(x[4 * w] * inverse), code_of(x[4 * w + 1] * inverse),
@@ -150,16 +151,6 @@ static __device__ __forceinline__ void few_codes(int32_t dtype, const uint4 (&ra
                                __byte_perm((unsigned)c[2], (unsigned)c[3], 0x0040), 0x5410);
         sum = __dp4a((int)codes[w], 0x01010101, sum);
     }
-}
-/* A thread rounds 16 elements. */
-template <typename F>
-static __device__ __forceinline__ void few_round_half(const quant_params &p, const uint4 (&raw)[4],
-                                                      int half, const few_row<F> &row)
-{
-    unsigned codes[4];
-    float d;
-    int sum;
-    few_codes(p.dtype, raw, codes, d, sum);
     few_place<F>(row, half, codes, d, sum, half * 16 < p.n);
 }
 
