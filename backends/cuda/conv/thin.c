@@ -10,6 +10,7 @@ enum {
     FEWEST_TAPS = 4,
     FEWEST_CHANNELS = 3, /* of f32 */
     FEWEST_TERMS = 64,   /* of f32, whose parts lose more than op.def's bound allows of fewer */
+    FEWEST_RESULTS = 1 << 14, /* of a processor: of fewer, reading the weights takes longest */
     FEWEST_WARPS = 4,
     IDLE = 3, /* warps that a processor loses to waiting, about */
     /* About how long a processor takes, in clocks: a step of a warp of 16 bits, of TF32, of f32 in parts, and a warp until a
@@ -100,9 +101,8 @@ int cuda_conv_is_thin(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
         q->co < FEWEST_ROWS || q->co > INT16_MAX || ndp_view_size(q->image) == 0 || pixels == 0 ||
         pixels > INT32_MAX || !has_terms(q, call))
         return 0;
-    const geometry g = geometry_of(q, call, dev->sm_count);
-    return q->is_thin =
-               g.nbytes > 0 && g.tiles[0] * g.tiles[1] * q->grid->shape[0] >= dev->sm_count;
+    return q->is_thin = pixels * q->co >= (int64_t)FEWEST_RESULTS * dev->sm_count &&
+                        geometry_of(q, call, dev->sm_count).nbytes > 0;
 }
 
 /* How results are written: by vectors of four pixels of a row, or of channels. */

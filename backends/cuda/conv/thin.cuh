@@ -77,6 +77,7 @@ WINDOW_FN void thin_weight(const cuda_convolving &p, uint32_t *weights, int32_t 
 template <class T> WINDOW_FN void thin_keep_weights(const cuda_convolving &p, thin_memory<T> m)
 {
     const int32_t vectors = p.pieces * THIN_PIECES * thin_form<T>::PARTS * 32;
+#pragma unroll 4
     for (int32_t i = (int32_t)threadIdx.x; i < vectors; i += (int32_t)blockDim.x)
         thin_weight<T>(p, m.weights, i);
     for (int32_t tap = (int32_t)threadIdx.x; tap < p.pieces * CONV_THIN_TAPS;
@@ -129,16 +130,17 @@ WINDOW_FN void thin_keep_image(const cuda_convolving &p, const grouped_tile &at,
 /* ---- products ---- */
 
 typedef neural_vector<uint32_t, 4> thin_vector;
+typedef neural_vector<uint32_t, 2> thin_half;
 
 /* One step of 16 bits: pixel[j]: the lane's elements of pieces of eight pixels. */
 template <class T>
 WINDOW_FN void thin_step(const T *const (&pixel)[THIN_FOURS], int32_t tap,
                          const thin_vector *weights, thin_sums &sum)
 {
-    neural_vector<uint32_t, 2> x[THIN_FOURS];
+    thin_half x[THIN_FOURS];
 #pragma unroll
     for (int j = 0; j < THIN_FOURS; j++)
-        x[j] = *(const neural_vector<uint32_t, 2> *)(pixel[j] + tap);
+        x[j] = *(const thin_half *)(pixel[j] + tap);
 #pragma unroll
     for (int i = 0; i < THIN_PIECES; i++) {
         const thin_vector v = weights[i * 32];
@@ -150,72 +152,80 @@ WINDOW_FN void thin_step(const T *const (&pixel)[THIN_FOURS], int32_t tap,
 }
 
 /* Numbers in two parts. */
-struct thin_parts {
-    uint32_t high[4], low[4];
-    WINDOW_FN thin_parts of(const thin_vector &v)
+template <int N> struct thin_parts {
+    uint32_t high[N], low[N];
+    __device__ __forceinline__ void take(int k, uint32_t x)
     {
-        thin_parts r;
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            mma_split_tf32(__uint_as_float(v.at[k]), &r.high[k], &r.low[k]);
-        return r;
+        mma_split_tf32(__uint_as_float(x), &high[k], &low[k]);
     }
 };
 
-/* One step of f32: channels in pairs, as tensor cores take them of TF32. */
-WINDOW_FN void thin_multiply(const thin_vector *weights, const thin_parts (&x)[THIN_FOURS],
-                             float (&sum)[THIN_FOURS][4])
+/* Two channels of f32, or one of two steps, as tensor cores take them: x of the pixels; weights, the second AWAY halves of a
+ * vector further. FAST: without low parts. */
+template <bool FAST, int AWAY>
+WINDOW_FN void thin_pair(const thin_half *weights, const uint32_t (&x)[THIN_FOURS][2],
+                         thin_sums &sum)
 {
-    const thin_parts a[2] = {thin_parts::of(weights[0]), thin_parts::of(weights[32])};
-    float y[THIN_FOURS][4];
+    thin_parts<2> b[THIN_FOURS];
 #pragma unroll
-    for (int j = 0; j < THIN_FOURS; j++)
-        mma_begin_tf32(y[j], a[0].low, x[j].high[0], x[j].high[1]);
+    for (int k = 0; k < THIN_FOURS * 2; k++)
+        b[k / 2].take(k % 2, x[k / 2][k % 2]);
 #pragma unroll
-    for (int j = 0; j < THIN_FOURS; j++)
-        mma_multiply_tf32(y[j], a[1].low, x[j].high[2], x[j].high[3]);
+    for (int i = 0; i < THIN_PIECES; i++) {
+        thin_parts<4> a;
+        float y[THIN_FOURS][4];
 #pragma unroll
-    for (int h = 0; h < 2; h++)
+        for (int k = 0; k < 4; k++)
+            a.take(k, weights[i * 128 + k / 2 * AWAY].at[k % 2]);
+        if constexpr (FAST) {
 #pragma unroll
-        for (int j = 0; j < THIN_FOURS; j++)
-            mma_multiply_tf32(y[j], a[h].high, x[j].low[2 * h], x[j].low[2 * h + 1]);
-#pragma unroll
-    for (int h = 0; h < 2; h++)
-#pragma unroll
-        for (int j = 0; j < THIN_FOURS; j++)
-            mma_multiply_tf32(y[j], a[h].high, x[j].high[2 * h], x[j].high[2 * h + 1]);
-#pragma unroll
-    for (int j = 0; j < THIN_FOURS; j++)
-#pragma unroll
-        for (int e = 0; e < 4; e++)
-            sum[j][e] += y[j][e];
-}
-WINDOW_FN void thin_multiply_fast(const thin_vector *weights, const thin_parts (&x)[THIN_FOURS],
-                                  float (&sum)[THIN_FOURS][4])
-{
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-        const thin_parts a = thin_parts::of(weights[h * 32]);
+            for (int j = 0; j < THIN_FOURS; j++)
+                mma_multiply_tf32(sum[i][j], a.high, b[j].high[0], b[j].high[1]);
+            continue;
+        }
 #pragma unroll
         for (int j = 0; j < THIN_FOURS; j++)
-            mma_multiply_tf32(sum[j], a.high, x[j].high[2 * h], x[j].high[2 * h + 1]);
+            mma_begin_tf32(y[j], a.low, b[j].high[0], b[j].high[1]);
+#pragma unroll
+        for (int j = 0; j < THIN_FOURS; j++)
+            mma_multiply_tf32(y[j], a.high, b[j].low[0], b[j].low[1]);
+#pragma unroll
+        for (int j = 0; j < THIN_FOURS; j++)
+            mma_multiply_tf32(y[j], a.high, b[j].high[0], b[j].high[1]);
+#pragma unroll
+        for (int e = 0; e < THIN_FOURS * 4; e++)
+            sum[i][e / 4][e % 4] += y[e / 4][e % 4];
     }
 }
-/* FAST: without low parts. */
+
+/* Step i of f32. Of three channels the third waits for that of the next step, to be its pair. */
 template <bool FAST>
-WINDOW_FN void thin_step_f32(const float *const (&pixel)[THIN_FOURS], int32_t tap,
-                             const thin_vector *weights, thin_sums &sum)
+WINDOW_FN void thin_step_f32(const cuda_convolving &p, const float *const (&pixel)[THIN_FOURS],
+                             int32_t tap, int32_t i, const thin_half *weights,
+                             uint32_t (&held)[THIN_FOURS], thin_sums &sum)
 {
-    thin_parts x[THIN_FOURS];
+    enum { PART = 64, STEP = THIN_PIECES * 2 * PART }; /* halves of a vector */
+    uint32_t x[THIN_FOURS][2], y[THIN_FOURS][2];
 #pragma unroll
-    for (int j = 0; j < THIN_FOURS; j++)
-        x[j] = thin_parts::of(*(const thin_vector *)(pixel[j] + tap));
+    for (int j = 0; j < THIN_FOURS; j++) {
+        const thin_vector v = *(const thin_vector *)(pixel[j] + tap);
+        x[j][0] = v.at[0];
+        x[j][1] = v.at[1];
+        y[j][0] = p.ci > 3 ? v.at[2] : held[j];
+        y[j][1] = p.ci > 3 ? v.at[3] : v.at[2];
+        held[j] = v.at[2];
+    }
+    thin_pair<FAST, 1>(weights, x, sum);
+    if (p.ci > 3) {
+        thin_pair<FAST, 1>(weights + PART, y, sum);
+    } else if (p.ci > 2 && i % 2) {
+        thin_pair<FAST, STEP>(weights + PART - STEP, y, sum);
+    } else if (p.ci > 2 && i + 1 == p.pieces) {
 #pragma unroll
-    for (int i = 0; i < THIN_PIECES; i++)
-        if constexpr (FAST)
-            thin_multiply_fast(weights + i * 64, x, sum[i]);
-        else
-            thin_multiply(weights + i * 64, x, sum[i]);
+        for (int j = 0; j < THIN_FOURS; j++)
+            y[j][0] = 0;
+        thin_pair<FAST, 0>(weights + PART, y, sum);
+    }
 }
 
 /* The sums of the warp's pixels from `first` on. */
@@ -232,12 +242,13 @@ WINDOW_FN void thin_sum(const cuda_convolving &p, const thin_memory<T> &m, int32
         const int32_t h = (int32_t)cuda_quotient((uint32_t)t, p.by_column);
         pixel[j] = m.image + (h * p.stride[1] * p.kept[1] + (t - h * p.tile[1]) * p.stride[2]) * 4;
     }
+    uint32_t held[THIN_FOURS] = {};
     for (int32_t i = 0; i < p.pieces; i++, weights += THIN_PIECES * thin_form<T>::PARTS * 32) {
         const int32_t tap = m.taps[i * CONV_THIN_TAPS + lane % 4];
         if constexpr (sizeof(T) == 2)
             thin_step<T>(pixel, tap, weights, sum);
         else
-            thin_step_f32<FAST>(pixel, tap, weights, sum);
+            thin_step_f32<FAST>(p, pixel, tap, i, (const thin_half *)weights, held, sum);
     }
 }
 

@@ -106,8 +106,6 @@ template <int D, int KEYS> struct tripled_wide_feed : tripled_wide_block<D, KEYS
      * would not be underway meanwhile. */
     __device__ __forceinline__ void feed()
     {
-        static_assert(PIECES % TRIPLED_WIDE_FEEDS == 0 && STAGES % TRIPLED_WIDE_FEEDS == 0,
-                      "each place is written by one warpgroup");
         const int mine = base::group - base::GROUPS;
 #pragma unroll 1
         for (int step = 0; step < steps; step++) {
