@@ -202,7 +202,9 @@ static int32_t launch_tiled(const ew_job *job, ew_params *p)
     p->n = tiles;
     return cuda_launch(job->kernel, job->kernel->function[EW_TILES_KERNEL], job->stream,
                        (uint32_t)tiles, EW_ELEMENT_THREADS,
-                       job->call->n_in * EW_TILE_BYTES(side, element_size(job->call)), p);
+                       (job->call->n_in - 1) * EW_TILE_BYTES(side, element_size(job->call)) +
+                           EW_TILE_BYTES(side, (uint32_t)ndp_dtype_size(job->call->in[0].dtype)),
+                       p);
 }
 
 /* What addresses and strides beyond the rows leave of an operand's vectors, in elements. */

@@ -22,7 +22,8 @@ enum {
     EW_ELEMENTS = 4       /* of a thread of op_elements */
 };
 
-/* A tile of an input in shared memory: SIDE rows, PITCH elements apart; 48 KiB hold three. */
+/* A tile of an input in shared memory: SIDE rows, PITCH elements apart; 48 KiB hold three, or of elements of
+ * 16 bytes two and a mask's. */
 #define EW_TILE_SIDE(inputs, nbytes) ((inputs) == EW_INPUTS || (nbytes) >= 8 ? 32 : 64)
 #define EW_TILE_PITCH(side, nbytes) ((side) + ((nbytes) < 4 ? 4 / (nbytes) : 1))
 #define EW_TILE_BYTES(side, nbytes) (((side)*EW_TILE_PITCH(side, nbytes) * (nbytes) + 15) / 16 * 16)
