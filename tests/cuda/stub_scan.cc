@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
- * Running sums of long lines (backends/cuda/reduce/scan_pass.cuh) of int32 and float32, compiled for the
- * host, for the libcuda.so.1 that only pretends. Blocks run one after another: the first one takes all tiles,
- * and hears only of what it has said itself. Who waits for whom, tests on a card show. */
+ * Running sums of long lines (backends/cuda/reduce/scan_pass.cuh) of int32, int64 and float32, compiled for
+ * the host, for the libcuda.so.1 that only pretends. Blocks run one after another, and hear of those before.
+ * Who waits for whom, tests on a card show. */
 #include "tests/cuda/emulate.h"
 #include <string.h>
 #include "tests/cuda/emulate_types.h"

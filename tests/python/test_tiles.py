@@ -37,7 +37,7 @@ def test_triangles_leave_out_what_they_do_not_keep(device):
 
 @cases(*DEVICES)
 def test_choices_by_few_masks(device):
-    for dtype in DTYPES:
+    for dtype in ("float32", "float64", "float16", "int8", "complex128"):
         for m, n in SIDES:
             x, y = numbers(dtype, 17, m, n), numbers(dtype, 17, m, n)
             a, b = from_numpy(x, device), from_numpy(y, device)
@@ -80,7 +80,7 @@ def test_sums_with_a_transposed_matrix(device):
 
 @cases(*DEVICES)
 def test_copies_with_other_axes_innermost(device):
-    for dtype in DTYPES:
+    for dtype in ("float32", "float64", "float16", "int8", "complex128"):
         for shape in ((3, 64, 5, 128), (64, 7, 12, 128), (65, 3, 33, 130), (16, 16, 64, 64)):
             x = numbers(dtype, *shape)
             a = from_numpy(x, device)

@@ -77,24 +77,7 @@ static __device__ __forceinline__ ew_packed<T, N> load(const ew_params &p, int i
                           place.inner);
 }
 
-/* Which of where's two choices a vector of its mask wants; elements that do not exist are not set. */
-struct ew_wanted {
-    bool b, c;
-};
-template <class T>
-static __device__ __forceinline__ ew_wanted wanted_by(const cuda_vector<T, EW_N> &mask)
-{
-    ew_wanted wanted = {false, false};
-#pragma unroll
-    for (int k = 0; k < EW_N; k++) {
-        wanted.b = wanted.b || mask.at[k];
-        wanted.c = wanted.c || !mask.at[k];
-    }
-    return wanted;
-}
-
-/* LAZY: the first operand is waited for, and of the others what it does not want is not read. */
-template <class OP, bool LAZY>
+template <class OP>
 static __device__ __forceinline__ void one_vector(const ew_params &p, const ew_place &place)
 {
     const int N = EW_N;
@@ -104,12 +87,9 @@ static __device__ __forceinline__ void one_vector(const ew_params &p, const ew_p
     if (place.low >= place.high)
         return;
     a = load<typename OP::in1, N>(p, 0, place);
-    ew_wanted wanted = {true, true};
-    if constexpr (LAZY)
-        wanted = wanted_by<typename OP::in1>(unpack<typename OP::in1, N>(a));
-    if (OP::inputs > 1 && wanted.b)
+    if (OP::inputs > 1)
         b = load<typename OP::in2, N>(p, 1, place);
-    if (OP::inputs > 2 && wanted.c)
+    if (OP::inputs > 2)
         c = load<typename OP::in3, N>(p, 2, place);
     operands<OP, N> x = {unpack<typename OP::in1, N>(a), unpack<typename OP::in2, N>(b),
                          unpack<typename OP::in3, N>(c)};
@@ -208,28 +188,85 @@ static __device__ __forceinline__ void vector_in_row(const ew_params &p, uint32_
                                       apply<OP, N, OP::copies>(x));
 }
 
+/* N elements of a mask from any address: out of the aligned words that they lie in. */
+template <int N>
+static __device__ __forceinline__ cuda_vector<uint8_t, N> load_mask(const uint8_t *at)
+{
+    enum { WORDS = N < 4 ? 1 : N / 4 };
+    const uint32_t bytes = (uint32_t)((uintptr_t)at % 4);
+    const uint32_t *from = (const uint32_t *)(at - bytes);
+    cuda_vector<uint8_t, N> v;
+    uint32_t w[WORDS + 1];
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        w[k] = from[k];
+    w[WORDS] = bytes + N > 4 * WORDS ? from[WORDS] : 0;
+#pragma unroll
+    for (int k = 0; k < WORDS; k++)
+        w[k] = __funnelshift_r(w[k], w[k + 1], bytes * 8);
+    memcpy(&v, w, sizeof v);
+    return v;
+}
+
+/* Which of where's two choices a vector of its mask wants. */
+struct ew_wanted {
+    bool b, c;
+};
+template <class T>
+static __device__ __forceinline__ ew_wanted wanted_by(const cuda_vector<T, EW_N> &mask)
+{
+    ew_wanted wanted = {false, false};
+#pragma unroll
+    for (int k = 0; k < EW_N; k++) {
+        wanted.b = wanted.b || mask.at[k];
+        wanted.c = wanted.c || !mask.at[k];
+    }
+    return wanted;
+}
+
+/* A vector of where whose mask is in caches: of the choices what it does not want is not read. */
+template <class OP>
+static __device__ __forceinline__ void vector_by_mask(const ew_params &p, uint32_t vector)
+{
+    const int N = EW_N;
+    if (vector >= p.n)
+        return;
+    const ew_offsets at = offsets_in_row<OP>(p, vector);
+    const cuda_vector<uint8_t, N> mask = load_mask<N>((const uint8_t *)p.in[0].at + at.in[0]);
+    const ew_wanted wanted = wanted_by(mask);
+    ew_packed<typename OP::in2, N> b = {};
+    ew_packed<typename OP::in3, N> c = {};
+    if (wanted.b)
+        b = load_in_row<typename OP::in2, N>(p, 1, at.in[1]);
+    if (wanted.c)
+        c = load_in_row<typename OP::in3, N>(p, 2, at.in[2]);
+    const operands<OP, N> x = {mask, unpack<typename OP::in2, N>(b),
+                               unpack<typename OP::in3, N>(c)};
+    store_vector<typename OP::out, N>((typename OP::out *)p.out + at.out,
+                                      apply<OP, N, OP::copies>(x));
+}
+
 template <class OP> static __device__ __forceinline__ void rows(const ew_params &p)
 {
     const uint32_t vector = blockIdx.x * EW_THREADS + threadIdx.x;
+    if constexpr (OP::chooses)
+        if (p.lazy) {
+            vector_by_mask<OP>(p, vector);
+            return;
+        }
     if constexpr (!OP::heavy)
         if (p.whole) {
             vector_in_row<OP>(p, vector);
             return;
         }
-    const ew_place place = place_of_row<OP, EW_N>(p, vector);
-    if constexpr (OP::chooses)
-        if (p.lazy) {
-            one_vector<OP, true>(p, place);
-            return;
-        }
-    one_vector<OP, false>(p, place);
+    one_vector<OP>(p, place_of_row<OP, EW_N>(p, vector));
 }
 
 /* The work of one thread of a block, if each thread took one vector. */
 template <class OP>
 static __device__ __forceinline__ void vector_of_block(const ew_params &p, uint64_t block)
 {
-    one_vector<OP, false>(p, place_dense(p, EW_N, block * EW_THREADS + threadIdx.x));
+    one_vector<OP>(p, place_dense(p, EW_N, block * EW_THREADS + threadIdx.x));
 }
 
 template <class OP> static __device__ __forceinline__ void vectors(const ew_params &p)

@@ -71,6 +71,7 @@ struct ew_block {
     uint32_t width, height;
 };
 
+/* The first input's tile lies behind the others, which have TILE bytes each: elements of a mask are small. */
 template <class OP, int SIDE, int TILE>
 static __device__ __forceinline__ ew_block load_tiles(const ew_params &p)
 {
@@ -84,12 +85,12 @@ static __device__ __forceinline__ ew_block load_tiles(const ew_params &p)
 #pragma unroll
     for (int i = 0; i < OP::inputs; i++)
         block.at.in[i] += x0 * p.stride[i + 1][0] + y0 * p.stride[i + 1][1];
-    load_input<typename OP::in1, SIDE>(0, p, 0, block.at.in[0], block.width, block.height);
+    load_input<typename OP::in1, SIDE>((OP::inputs - 1) * TILE, p, 0, block.at.in[0], block.width,
+                                       block.height);
     if (OP::inputs > 1)
-        load_input<typename OP::in2, SIDE>(TILE, p, 1, block.at.in[1], block.width, block.height);
+        load_input<typename OP::in2, SIDE>(0, p, 1, block.at.in[1], block.width, block.height);
     if (OP::inputs > 2)
-        load_input<typename OP::in3, SIDE>(2 * TILE, p, 2, block.at.in[2], block.width,
-                                           block.height);
+        load_input<typename OP::in3, SIDE>(TILE, p, 2, block.at.in[2], block.width, block.height);
     return block;
 }
 
@@ -110,11 +111,11 @@ static __device__ __forceinline__ typename OP::out tile_result(const ew_params &
     const uint32_t at = y * EW_TILE_PITCH(SIDE, sizeof(cuda_stored)) + x;
     operands<OP, 1> v = {};
     v.a.at[0] = tile_element<typename OP::in1>(
-        p, 0, 0, y * EW_TILE_PITCH(SIDE, sizeof(typename OP::in1)) + x);
+        p, 0, (OP::inputs - 1) * TILE, y * EW_TILE_PITCH(SIDE, sizeof(typename OP::in1)) + x);
     if (OP::inputs > 1)
-        v.b.at[0] = tile_element<typename OP::in2>(p, 1, TILE, at);
+        v.b.at[0] = tile_element<typename OP::in2>(p, 1, 0, at);
     if (OP::inputs > 2)
-        v.c.at[0] = tile_element<typename OP::in3>(p, 2, 2 * TILE, at);
+        v.c.at[0] = tile_element<typename OP::in3>(p, 2, TILE, at);
     return apply<OP, 1, 1>(v).at[0];
 }
 

@@ -202,7 +202,9 @@ static int32_t launch_tiled(const ew_job *job, ew_params *p)
     p->n = tiles;
     return cuda_launch(job->kernel, job->kernel->function[EW_TILES_KERNEL], job->stream,
                        (uint32_t)tiles, EW_ELEMENT_THREADS,
-                       job->call->n_in * EW_TILE_BYTES(side, element_size(job->call)), p);
+                       (job->call->n_in - 1) * EW_TILE_BYTES(side, element_size(job->call)) +
+                           EW_TILE_BYTES(side, (uint32_t)ndp_dtype_size(job->call->in[0].dtype)),
+                       p);
 }
 
 /* What addresses and strides beyond the rows leave of an operand's vectors, in elements. */
@@ -234,9 +236,6 @@ static void set_rows(ew_params *p, const ndp_call *call, const walk_plan *piece)
         p->vectors |= (uint32_t)(p->stride[i + 1][0] == 1 && bits % per == 0) << i;
         p->splats |= (uint32_t)(p->stride[i + 1][0] == 0) << i;
     }
-    const uint32_t all = (1u << call->n_in) - 1;
-    p->whole = piece->ndim > 1 && out % per == 0 && p->walk.extent[0].value % per == 0 &&
-               ((p->vectors | p->splats | p->scalars) & all) == all;
 }
 
 /* Whether the mask is so much smaller than the result that it is read from caches: a line that stands
@@ -252,6 +251,18 @@ static int mask_is_cached(const ndp_call *call, const walk_plan *piece)
     return call->op == NDP_OP_where && call->in[0].mem && reach <= n / SHARE && reach <= MOST;
 }
 
+/* How much of the general case rows need: see ew_params. */
+static void set_kind_of_rows(ew_params *p, const ndp_call *call, const walk_plan *piece)
+{
+    const uint64_t per = EW_VECTOR_BYTES / element_size(call);
+    const uint32_t all = (1u << call->n_in) - 1, simple = p->vectors | p->splats | p->scalars;
+    if (piece->ndim < 2 || row_bits(piece, 0) % per || p->walk.extent[0].value % per)
+        return;
+    p->whole = (simple & all) == all;
+    p->lazy = p->stride[1][0] == 1 && ((simple | 1) & all) == all && mask_is_cached(call, piece);
+    p->vectors |= p->lazy ? 1 : 0;
+}
+
 static int32_t launch_rows(const ew_job *job, const walk_plan *piece, ew_params *p)
 {
     uint32_t vectors = vectors_of_row(job->call, piece, p);
@@ -261,7 +272,7 @@ static int32_t launch_rows(const ew_job *job, const walk_plan *piece, ew_params 
     if (vectors) {
         p->columns = cuda_divisor_of(vectors);
         set_rows(p, job->call, piece);
-        p->lazy = mask_is_cached(job->call, piece);
+        set_kind_of_rows(p, job->call, piece);
         return cuda_launch(job->kernel, job->kernel->function[EW_ROWS_KERNEL], job->stream,
                            quotient_up(p->n, EW_THREADS), EW_THREADS, 0, p);
     }

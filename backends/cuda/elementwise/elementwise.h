@@ -22,7 +22,8 @@ enum {
     EW_ELEMENTS = 4       /* of a thread of op_elements */
 };
 
-/* A tile of an input in shared memory: SIDE rows, PITCH elements apart; 48 KiB hold three. */
+/* A tile of an input in shared memory: SIDE rows, PITCH elements apart; 48 KiB hold three, or of elements of
+ * 16 bytes two and a mask's. */
 #define EW_TILE_SIDE(inputs, nbytes) ((inputs) == EW_INPUTS || (nbytes) >= 8 ? 32 : 64)
 #define EW_TILE_PITCH(side, nbytes) ((side) + ((nbytes) < 4 ? 4 / (nbytes) : 1))
 #define EW_TILE_BYTES(side, nbytes) (((side)*EW_TILE_PITCH(side, nbytes) * (nbytes) + 15) / 16 * 16)
@@ -40,8 +41,8 @@ typedef union {
  *                are not set; n: elements; many: a thread takes ew_many() vectors instead, EW_THREADS apart
  *   op_rows      a thread takes a vector of a row. Inputs with a bit of vectors have theirs at aligned
  *                addresses; those with a bit of splats one element for all of a row. stride[0][0] is 1; columns: vectors of a row; n: of all rows; whole: all of them are
- *                whole, and inputs are vectors, splats or scalars; lazy: of where, the mask is in caches,
- *                and choices are read where it wants them alone
+ *                whole, and inputs are vectors, splats or scalars; lazy: of where, whose mask is in
+ *                caches and goes along rows from any address: choices are read where it wants them
  *   op_elements  n of them; any strides
  *   op_tiles     columns, lines: tiles along dimensions 0 and 1; n: tiles, a block for each. Inputs
  *                whose bit of transposed is set are loaded along dimension 1. */

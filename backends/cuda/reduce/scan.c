@@ -90,7 +90,7 @@ typedef struct {
 } scan_plan;
 
 /* Lines that would be cut and read twice: in tiles instead, each of a block of its own. */
-static void plan_pass(scan_plan *r, int64_t bytes)
+static void plan_pass(scan_plan *r, int64_t bytes, int sm_count)
 {
     scan_params *p = &r->p;
     const uint64_t V = bytes <= 4 ? 4 : 16 / (uint64_t)bytes;
@@ -102,6 +102,7 @@ static void plan_pass(scan_plan *r, int64_t bytes)
     r->how = PASS;
     p->tiles = tiles;
     p->groups = (tiles + SCAN_GROUP - 1) / SCAN_GROUP;
+    p->ahead = (uint64_t)sm_count / p->lines; /* as many blocks as there are multiprocessors */
     r->blocks = (uint32_t)(tiles * p->lines);
 }
 
@@ -165,7 +166,7 @@ static void make_plan(scan_plan *r, const cuda_kernel *k, const ndp_call *call)
     cut(p, blocks, r->how == COL ? 256 : 2 * TILE, k->dev->sm_count * (r->how == COL ? 2 : 1));
     r->blocks = (uint32_t)(blocks < GRID_X ? blocks : GRID_X);
     if (r->how == VEC && p->chunks > 1)
-        plan_pass(r, ndp_dtype_size(in->dtype));
+        plan_pass(r, ndp_dtype_size(in->dtype), k->dev->sm_count);
     if (r->how == COL)
         plan_strip(r, call, k->dev->sm_count);
 }

@@ -38,6 +38,7 @@ typedef struct {
     int32_t beside; /* "strip": vectors of lines side by side, a power of two up to 32 */
     /* "pass": scratch has the slots of each line's tiles and groups: scratch_words of 16 bytes in all. */
     uint64_t tiles, groups, scratch_words;
+    uint64_t ahead; /* "pass": how many tiles of a line further caches are told to read; 0: none */
     line_dim dim[LINE_MAX_NDIM]; /* of the lines, innermost first */
 } scan_params;
 

@@ -126,6 +126,15 @@ struct alignas(16) pass_room {
     char byte[16];
 };
 
+LINE_FN void pass_fetch_line(const void *at)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#else
+    (void)at;
+#endif
+}
+
 /* The elements of the warp's part of a tile, which begins at element `begin` of the line; beyond the line's
  * end zeros, whose sums nobody reads. */
 template <class OP>
@@ -145,8 +154,21 @@ LINE_FN void pass_load(const scan_params &p, const typename OP::element *line, u
         else
             *to = {};
     }
-    stage_wait();
-    __syncwarp();
+}
+
+/* The tile that a block will read some blocks later comes to the second-level cache meanwhile: blocks wait
+ * for the sums in front of theirs with nothing else on its way. (H200, 2^27 of f32: 308 -> 285 us; of 330
+ * tiles more than caches hold beside what is written: 327.) */
+template <class OP>
+LINE_FN void pass_fetch(const scan_params &p, const typename OP::element *line, uint32_t tile)
+{
+    typedef pass_shape<OP> shape;
+    const uint32_t LINE = 128,
+                   NBYTES = WARPS * shape::OF_WARP * (uint32_t)sizeof(typename shape::vector);
+    const uint64_t begin = (tile + p.ahead) * NBYTES, end = p.n * sizeof *line;
+    for (uint32_t i = threadIdx.x * LINE; p.ahead > 0 && i < NBYTES && begin + i < end;
+         i += SCAN_THREADS * LINE)
+        pass_fetch_line((const char *)line + begin + i);
 }
 
 /* The sum of the thread's elements. */
@@ -220,6 +242,9 @@ LINE_FN void pass_tile(const scan_params &p, uint64_t line, uint32_t tile,
     int64_t from, to;
     line_offsets(p.dim, p.ndim, line, &from, &to);
     pass_load<OP>(p, (const typename OP::element *)p.in + from, begin, part);
+    pass_fetch<OP>(p, (const typename OP::element *)p.in + from, tile);
+    stage_wait();
+    __syncwarp();
     S front = pass_sum<OP>(own), whole, mine = OP::zero(), all = OP::zero();
     scan_warp<OP>(&front, &whole);
     if (threadIdx.x % 32 == 0)
