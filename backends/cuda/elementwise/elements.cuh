@@ -126,6 +126,9 @@ template <class OP> static __device__ __forceinline__ void tiles(const ew_params
     const int SIDE = EW_TILE_SIDE(OP::inputs, sizeof(cuda_stored));
     const int TILE = EW_TILE_BYTES(SIDE, sizeof(cuda_stored));
     const int LANES = 32, WARPS = EW_ELEMENT_THREADS / LANES, ACROSS = SIDE / LANES;
+    static_assert((OP::inputs - 1) * TILE + EW_TILE_BYTES(SIDE, sizeof(typename OP::in1)) <=
+                      48 << 10,
+                  "what a block may have");
     const ew_block block = load_tiles<OP, SIDE, TILE>(p);
     const uint32_t x = threadIdx.x % LANES;
     uint32_t y = threadIdx.x / LANES;
