@@ -169,6 +169,35 @@ LEADING_FN void leading_count_keys(uint32_t (*bins)[LEADING_DIGITS], const leadi
                 1u);
 }
 
+/* The block's share of all keys. The bits in which they differ from the first one. */
+template <class K>
+LEADING_FN unsigned long long leading_count_tiles(const leading_buffers<K> &b,
+                                                  uint32_t (*bins)[LEADING_DIGITS],
+                                                  const leading_choice &c)
+{
+    const uint32_t EACH = LEADING_COUNT_EACH, TILE = LEADING_COUNT_THREADS * EACH;
+    const unsigned long long first = leading_number(b.in[0]);
+    unsigned long long differ = 0, key[EACH];
+    for (uint32_t tile = blockIdx.x; (uint64_t)tile * TILE < b.n; tile += gridDim.x) {
+        const uint32_t at = tile * TILE + threadIdx.x;
+        if (b.n - tile * TILE >= TILE) {
+#pragma unroll
+            for (int k = 0; k < (int)EACH; k++)
+                key[k] = leading_number(b.in[at + k * LEADING_COUNT_THREADS]);
+#pragma unroll
+            for (int k = 0; k < (int)EACH; k++)
+                differ |= key[k] ^ first;
+            leading_count_keys<EACH>(bins, c, key);
+        } else
+            for (uint32_t i = at; i < b.n; i += LEADING_COUNT_THREADS) {
+                key[0] = leading_number(b.in[i]);
+                differ |= key[0] ^ first;
+                leading_count_keys<1>(bins, c, key);
+            }
+    }
+    return differ;
+}
+
 /* again: counts once more, where the sample did not see the keys' whole width. */
 template <class K>
 __global__ void __launch_bounds__(LEADING_COUNT_THREADS)
@@ -176,7 +205,6 @@ __global__ void __launch_bounds__(LEADING_COUNT_THREADS)
 {
     __shared__ uint32_t bins[LEADING_MOST][LEADING_DIGITS];
     __shared__ unsigned long long differ;
-    const uint32_t EACH = LEADING_COUNT_EACH, TILE = LEADING_COUNT_THREADS * EACH;
     leading_choice c = leading_choose(b.state, b.n);
     if (again && leading_length(b.state->differ) <= c.end)
         return;
@@ -187,26 +215,7 @@ __global__ void __launch_bounds__(LEADING_COUNT_THREADS)
     if (threadIdx.x == 0)
         differ = 0;
     __syncthreads();
-    const unsigned long long first = leading_number(b.in[0]);
-    unsigned long long mine = 0, key[EACH];
-    for (uint32_t tile = blockIdx.x; (uint64_t)tile * TILE < b.n; tile += gridDim.x) {
-        const uint32_t at = tile * TILE + threadIdx.x;
-        if (b.n - tile * TILE >= TILE) {
-#pragma unroll
-            for (int k = 0; k < (int)EACH; k++)
-                key[k] = leading_number(b.in[at + k * LEADING_COUNT_THREADS]);
-#pragma unroll
-            for (int k = 0; k < (int)EACH; k++)
-                mine |= key[k] ^ first;
-            leading_count_keys<EACH>(bins, c, key);
-        } else
-            for (uint32_t i = at; i < b.n; i += LEADING_COUNT_THREADS) {
-                key[0] = leading_number(b.in[i]);
-                mine |= key[0] ^ first;
-                leading_count_keys<1>(bins, c, key);
-            }
-    }
-    leading_gather_bits(&differ, mine);
+    leading_gather_bits(&differ, leading_count_tiles(b, bins, c));
     __syncthreads();
     for (int p = 0; p < c.digits; p++)
         if (bins[p][threadIdx.x])

@@ -128,32 +128,43 @@ LEADING_FN void leading_sort_window(unsigned long long *half,
     }
 }
 
-/* The window of keys from `base` on: runs that begin within its own part go to their places, sorted, but for one whose
- * end is not seen, which is listed. */
+/* The window of keys from `base` on, in shared memory and the thread's in x; and its runs. */
 template <class K>
-LEADING_FN void leading_run_window(const leading_buffers<K> &b, const leading_move<K> &move,
-                                   leading_window &w, uint32_t base)
+LEADING_FN leading_bounds leading_load_window(const leading_buffers<K> &b, const K *from,
+                                              leading_window &w, uint32_t base,
+                                              unsigned long long (&x)[LEADING_RUN_EACH])
 {
     const int limit = b.n - base < LEADING_WINDOW ? (int)(b.n - base) : LEADING_WINDOW;
     const int own = (int)threadIdx.x * LEADING_RUN_EACH;
     for (int i = threadIdx.x; i < LEADING_WINDOW; i += LEADING_RUN_THREADS)
-        w.key[leading_place(i)] = i < limit ? leading_number(move.from[base + i]) : ~0ull;
+        w.key[leading_place(i)] = i < limit ? leading_number(from[base + i]) : ~0ull;
     if (threadIdx.x == 0)
         w.bounds = {LEADING_NOWHERE, -1, LEADING_NOWHERE};
     __syncthreads();
-    unsigned long long x[LEADING_RUN_EACH], before = 0;
+    unsigned long long before = 0;
 #pragma unroll
     for (int e = 0; e < LEADING_RUN_EACH; e++)
         x[e] = w.key[leading_place(own) + e];
     if (own > 0)
         before = w.key[leading_place(own - 1)];
     else if (base > 0)
-        before = leading_number(move.from[base - 1]);
+        before = leading_number(from[base - 1]);
     leading_find_bounds(w, x, before, base == 0, limit, base + limit == b.n, b.state->begin);
     __syncthreads();
     leading_bounds r = w.bounds;
     if (base + limit == b.n && limit < LEADING_OWN)
         r.next = limit;
+    return r;
+}
+
+/* Runs that begin within the window's own part go to their places, sorted, but for one whose end is not seen, which is
+ * listed. */
+template <class K>
+LEADING_FN void leading_run_window(const leading_buffers<K> &b, const leading_move<K> &move,
+                                   leading_window &w, uint32_t base)
+{
+    unsigned long long x[LEADING_RUN_EACH];
+    leading_bounds r = leading_load_window(b, move.from, w, base, x);
     if (r.last < 0)
         return; /* all of the window's own keys belong to a run that began before them */
     leading_sort_window(w.key, x);
@@ -163,7 +174,7 @@ LEADING_FN void leading_run_window(const leading_buffers<K> &b, const leading_mo
     __syncthreads();
 #pragma unroll
     for (int e = 0; e < LEADING_RUN_EACH; e++)
-        w.key[leading_place(own) + e] = x[e];
+        w.key[leading_place((int)threadIdx.x * LEADING_RUN_EACH) + e] = x[e];
     __syncthreads();
     for (int i = r.first + (int)threadIdx.x; i < r.next; i += LEADING_RUN_THREADS)
         move.to[base + i] = (K)leading_number((K)w.key[leading_place(i)]);
