@@ -7,7 +7,8 @@
 A line has, for the result, the gradient for the input and that for the weight, ndock's least time in microseconds and in brackets PyTorch's
 over it (above 1, ndock is faster); both take turns. f32 is computed without TF32 on both sides; PyTorch may take Fourier's and Winograd's
 transforms, whose errors are larger, and engines whose bits change from run to run (not with --deterministic), ndock does not.
-"last" means channels last, of image, result and weight. What fails says so and the rest goes on."""
+"last" means channels last, of image, result and weight. What fails says so and the rest goes on. On the CPU threads of both sleep between
+turns; with --seconds below 0.03 a turn is a call or two, which mostly show how threads wake."""
 import ndock as nd
 from nn import Bench, arguments, torch
 

@@ -253,5 +253,6 @@ void cv_planes(cv_run *r)
 {
     const cv_plan *p = r->p;
     const int64_t work = p->tile_p * p->out.extent[2] * p->co * (p->ci * p->most_taps + 1);
-    cpu_parallel(p->images * p->groups * p->tiles_p, 1 + 65536 / (work + 1), run_tiles, r);
+    const int64_t tasks = p->images * p->groups * p->tiles_p;
+    cpu_parallel(tasks, cv_grain(tasks, 1 + 65536 / (work + 1)), run_tiles, r);
 }
