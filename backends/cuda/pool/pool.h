@@ -13,8 +13,9 @@ enum {
     RESAMPLE_NEAR = 8,
     POOL_ROW_ELEMENTS = 4,
     RESAMPLE_COLUMNS = 4,
-    RESAMPLE_LINES =
-        8, /* rows of the result, that a thread makes columns of; by the cubic method */
+    /* rows of the result, that a thread makes columns of, by method */
+    RESAMPLE_NEAREST_LINES = 4,
+    RESAMPLE_LINES = 8,
     RESAMPLE_CUBIC_LINES = 16,
     RESAMPLE_ROWS = 2, /* of the source, that a thread doubles; by the cubic method */
     RESAMPLE_CUBIC_ROWS = 4,

@@ -203,14 +203,18 @@ static resample_rows channels_of(const ndp_view *v)
         v->shape[1] / (16 / ndp_dtype_size(v->dtype)), {v->shape[2], v->shape[3], v->shape[4]}, 3};
 }
 
-static resample_rows rows_to_make(int how, int cubic, const ndp_view *image, const ndp_view *grid)
+static resample_rows rows_to_make(const cuda_resampling *p, int how, const ndp_view *image,
+                                  const ndp_view *grid)
 {
     const int64_t V = 16 / ndp_dtype_size(image->dtype);
+    const int64_t lines = p->taps == 1   ? RESAMPLE_NEAREST_LINES
+                          : p->taps == 2 ? RESAMPLE_LINES
+                                         : RESAMPLE_CUBIC_LINES;
     switch (how) {
     case DOUBLED:
-        return strips_of(image, cubic ? RESAMPLE_CUBIC_ROWS : RESAMPLE_ROWS, V / 2);
+        return strips_of(image, p->taps == 4 ? RESAMPLE_CUBIC_ROWS : RESAMPLE_ROWS, V / 2);
     case PLANES:
-        return strips_of(grid, cubic ? RESAMPLE_CUBIC_LINES : RESAMPLE_LINES, RESAMPLE_COLUMNS);
+        return strips_of(grid, lines, RESAMPLE_COLUMNS);
     case CHANNELS:
         return channels_of(grid);
     default:
@@ -249,7 +253,7 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
         return status;
     const int how = p.backward ? how_to_return(&p, image, grid) : how_to_make(&p, image, grid);
     const resample_rows rows =
-        p.backward ? rows_to_return(how, image) : rows_to_make(how, p.taps == 4, image, grid);
+        p.backward ? rows_to_return(how, image) : rows_to_make(&p, how, image, grid);
     const int64_t size = ndp_dtype_size(image->dtype);
     const int known = p.backward ? how >= BACK_NEAREST_DOUBLED : how == DOUBLED;
     /* what writes more than it reads, or reads nothing twice, ends sooner where a thread has one item */
