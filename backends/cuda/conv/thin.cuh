@@ -160,6 +160,32 @@ template <int N> struct thin_parts {
     }
 };
 
+/* sum += a b by three products of TF32, or by one. */
+WINDOW_FN void thin_add(const thin_parts<4> &a, const thin_parts<2> (&b)[THIN_FOURS],
+                        float (&sum)[THIN_FOURS][4])
+{
+    float y[THIN_FOURS][4];
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+        mma_begin_tf32(y[j], a.low, b[j].high[0], b[j].high[1]);
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+        mma_multiply_tf32(y[j], a.high, b[j].low[0], b[j].low[1]);
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+        mma_multiply_tf32(y[j], a.high, b[j].high[0], b[j].high[1]);
+#pragma unroll
+    for (int e = 0; e < THIN_FOURS * 4; e++)
+        sum[e / 4][e % 4] += y[e / 4][e % 4];
+}
+WINDOW_FN void thin_add_fast(const thin_parts<4> &a, const thin_parts<2> (&b)[THIN_FOURS],
+                             float (&sum)[THIN_FOURS][4])
+{
+#pragma unroll
+    for (int j = 0; j < THIN_FOURS; j++)
+        mma_multiply_tf32(sum[j], a.high, b[j].high[0], b[j].high[1]);
+}
+
 /* Two channels of f32, or one of two steps, as tensor cores take them: x of the pixels; weights, the second AWAY halves of a
  * vector further. FAST: without low parts. */
 template <bool FAST, int AWAY>
@@ -173,28 +199,13 @@ WINDOW_FN void thin_pair(const thin_half *weights, const uint32_t (&x)[THIN_FOUR
 #pragma unroll
     for (int i = 0; i < THIN_PIECES; i++) {
         thin_parts<4> a;
-        float y[THIN_FOURS][4];
 #pragma unroll
         for (int k = 0; k < 4; k++)
             a.take(k, weights[i * 128 + k / 2 * AWAY].at[k % 2]);
-        if constexpr (FAST) {
-#pragma unroll
-            for (int j = 0; j < THIN_FOURS; j++)
-                mma_multiply_tf32(sum[i][j], a.high, b[j].high[0], b[j].high[1]);
-            continue;
-        }
-#pragma unroll
-        for (int j = 0; j < THIN_FOURS; j++)
-            mma_begin_tf32(y[j], a.low, b[j].high[0], b[j].high[1]);
-#pragma unroll
-        for (int j = 0; j < THIN_FOURS; j++)
-            mma_multiply_tf32(y[j], a.high, b[j].low[0], b[j].low[1]);
-#pragma unroll
-        for (int j = 0; j < THIN_FOURS; j++)
-            mma_multiply_tf32(y[j], a.high, b[j].high[0], b[j].high[1]);
-#pragma unroll
-        for (int e = 0; e < THIN_FOURS * 4; e++)
-            sum[i][e / 4][e % 4] += y[e / 4][e % 4];
+        if constexpr (FAST)
+            thin_add_fast(a, b, sum[i]);
+        else
+            thin_add(a, b, sum[i]);
     }
 }
 
