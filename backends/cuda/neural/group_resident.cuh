@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Norms whose rows lie dense in a few pieces, and their gradients, with memory read once: a cluster of blocks
- * holds a row in its shared memory. Bulk copies bring it in parts, each with a barrier of its own: while a
- * part is on its way those before it are summed, and a part of the next row comes as soon as that of this row
+ * holds a row in its shared memory. Bulk copies bring it, in parts where a block has a processor to itself: while
+ * a part is on its way those before it are summed, and a part of the next row comes as soon as that of this row
  * is written. */
 #ifndef NDOCK_CUDA_GROUP_RESIDENT_CUH
 #define NDOCK_CUDA_GROUP_RESIDENT_CUH
