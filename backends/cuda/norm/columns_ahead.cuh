@@ -56,7 +56,7 @@ typedef columns_place<float, NORM_AHEAD_CLUSTER> ahead_place;
 struct ahead_shared {
     columns_post<NORM_AHEAD_CLUSTER, AHEAD_COLUMNS, 4> sums;
     columns_post<NORM_AHEAD_CLUSTER, AHEAD_COLUMNS, 2> again;
-    ahead_quotient quotient[AHEAD_COLUMNS];
+    ahead_quotient quotient[2][AHEAD_COLUMNS]; /* a tile's while the last one's are still read */
 };
 /* The thread's vectors of a tile, each where it alone looks. */
 LINE_FN void ahead_load(const ahead_place &at, float4 *stage)
@@ -134,14 +134,14 @@ LINE_FN void columns_ahead(const norm_params &p)
             if (c < columns) {
                 const double sum = columns_heard<fit_add>(c, s.sums, k - 1);
                 whole = ahead_is_whole(sum);
-                s.quotient[c].set(sum);
+                s.quotient[k & 1][c].set(sum);
             }
         }
         whole = __syncthreads_and(whole);
         if (k > 0) {
             const ahead_place at(p, first + (k - 1) * step);
             if (whole)
-                ahead_write(at, stage(k - 1), s.quotient + at.lane * 4);
+                ahead_write(at, stage(k - 1), s.quotient[k & 1] + at.lane * 4);
             else
                 ahead_again(at, stage(k - 1), s, &turn);
         }
