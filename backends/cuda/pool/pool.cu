@@ -331,17 +331,23 @@ enum {
     WIDE_BLOCKS = PAIRS ? 3 : 2,
     WIDE_ROWS = PAIRS ? POOL_PAIRS_512 : POOL_STRIP_512
 };
+/* Processors below 8.0 hold 1,024 threads. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+#define POOL_BLOCKS_220 4
+#else
+#define POOL_BLOCKS_220 6
+#endif
 #define STRIP(name, BLOCKS, ...)                                         \
     extern "C" __global__ void __launch_bounds__(WINDOW_THREADS, BLOCKS) \
         WINDOW_NAME(pool_##name)(const __grid_constant__ cuda_pooling p) \
     {                                                                    \
         pool_strips<__VA_ARGS__>(p);                                     \
     }
-STRIP(max_strip_220, 6, POOL_MAX, 2, 2, 0, POOL_STRIP_220)
+STRIP(max_strip_220, POOL_BLOCKS_220, POOL_MAX, 2, 2, 0, POOL_STRIP_220)
 STRIP(max_strip_311, 4, POOL_MAX, 3, 1, 1, POOL_STRIP_311)
 STRIP(max_strip_321, 4, POOL_MAX, 3, 2, 1, POOL_STRIP_321)
 STRIP(max_strip_512, WIDE_BLOCKS, POOL_MAX, 5, 1, 2, WIDE_ROWS)
-STRIP(mean_strip_220, 6, POOL_MEAN, 2, 2, 0, POOL_STRIP_220)
+STRIP(mean_strip_220, POOL_BLOCKS_220, POOL_MEAN, 2, 2, 0, POOL_STRIP_220)
 STRIP(mean_strip_311, 4, POOL_MEAN, 3, 1, 1, POOL_STRIP_311)
 STRIP(mean_strip_321, 4, POOL_MEAN, 3, 2, 1, POOL_STRIP_321)
 STRIP(mean_strip_512, 2, POOL_MEAN, 5, 1, 2, POOL_STRIP_512)
