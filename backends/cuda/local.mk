@@ -52,7 +52,7 @@ cuda_kernel_sources = \
   %reldir%/reduce/reduce.cu %reldir%/reduce/scan.cu \
   %reldir%/sort/cub.cu %reldir%/sort/order.cu %reldir%/sort/sort.cu
 cuda_kernel_headers = \
-  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h %reldir%/conv/diagonal.cuh %reldir%/conv/diagonal_kept.cuh %reldir%/conv/gathered.cuh %reldir%/conv/gathered_product.cuh %reldir%/conv/gathered_terms.cuh %reldir%/conv/grouped.cuh %reldir%/conv/planes.cuh %reldir%/conv/short.cuh %reldir%/conv/terms_wide.cuh %reldir%/conv/thin.cuh \
+  %reldir%/conv/beside.cuh %reldir%/conv/conv.cuh %reldir%/conv/conv.h %reldir%/conv/diagonal.cuh %reldir%/conv/diagonal_kept.cuh %reldir%/conv/gathered.cuh %reldir%/conv/gathered_product.cuh %reldir%/conv/gathered_terms.cuh %reldir%/conv/grouped.cuh %reldir%/conv/planes.cuh %reldir%/conv/short.cuh %reldir%/conv/terms_wide.cuh %reldir%/conv/thin.cuh %reldir%/conv/thin_product.cuh \
   %reldir%/copy/cast.h %reldir%/copy/convert.cuh %reldir%/copy/convert_f8.cuh %reldir%/copy/iota.h %reldir%/copy/move.h \
   %reldir%/elementwise/dense.cuh %reldir%/elementwise/elements.cuh %reldir%/elementwise/vector.cuh %reldir%/elementwise/elementwise.h \
   %reldir%/fft/fft.h \
