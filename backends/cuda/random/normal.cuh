@@ -51,7 +51,7 @@ RANDOM_FN random_direction random_direction_at(int i)
 {
     random_direction d;
     sincospi(i * (2.0 / RANDOM_DIRECTIONS), &d.sine, &d.cosine);
-    return {d.cosine + 0.0, d.sine + 0.0}; /* zeros without a sign */
+    return d;
 }
 
 /* An integer as a double, less what and 2^52: more conversions than a radius needs would wait for each other. */
@@ -91,7 +91,7 @@ RANDOM_FN void random_turn_near(const random_constants &k, double u, double *cos
     *cosine = fma(t, c, 1.0);
 }
 
-/* Radius times cosine and sine of the turn; zeros are positive. */
+/* Radius times cosine and sine of the turn, but for signs of zeros. */
 RANDOM_FN void random_point_near(const random_tables &from, double radius, uint32_t w2, double *x,
                                  double *y)
 {

@@ -86,8 +86,7 @@ template <int KIND, class T, class BLOCK>
 static __device__ __forceinline__ void make_sure(const random_params &p, uint64_t b, bool sure,
                                                  BLOCK *r)
 {
-    if constexpr ((KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD || KIND == RANDOM_MANY ||
-                   KIND == RANDOM_CENTRED) &&
+    if constexpr ((KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD || KIND == RANDOM_MANY) &&
                   sizeof(T) < 8)
         if (!sure)
             *r = exact_block<T, BLOCK>(p, b);
@@ -203,11 +202,7 @@ template <class T> static __device__ __forceinline__ void many(const random_para
     for (int i = threadIdx.x; i < RANDOM_DIRECTIONS; i += RANDOM_MANY_THREADS)
         direction[i] = random_direction_at(i);
     __syncthreads();
-    const random_tables tables = {random_table[0], place, direction};
-    if (p.a_f32 == 0)
-        dense<RANDOM_CENTRED, float, T, RANDOM_MANY_THREADS>(p, tables);
-    else
-        dense<RANDOM_MANY, float, T, RANDOM_MANY_THREADS>(p, tables);
+    dense<RANDOM_MANY, float, T, RANDOM_MANY_THREADS>(p, {random_table[0], place, direction});
 }
 #define RANDOM_MANY_KERNEL(name, T)                                      \
     extern "C" __global__ void __launch_bounds__(RANDOM_MANY_THREADS, 1) \

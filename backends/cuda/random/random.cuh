@@ -90,14 +90,13 @@ RANDOM_FN uint64_t random_integer(const random_params &p, uint64_t w)
 /* ---- a block's values, before they are stored: whether they are sure. Where they are not sure,
  * RANDOM_EXACT in place of RANDOM_NORMAL or RANDOM_STANDARD gives them. RANDOM_STANDARD: normal
  * deviates whose deviation is 1 and whose mean is not -0, so that signs of zeros do not show; RANDOM_MANY: so many of
- * these that a table of directions is worth while; RANDOM_CENTRED: with a mean of 0. ---- */
+ * these that a table of directions is worth while. ---- */
 enum {
     RANDOM_UNIFORM,
     RANDOM_PLAIN,
     RANDOM_NORMAL,
     RANDOM_STANDARD,
     RANDOM_MANY,
-    RANDOM_CENTRED,
     RANDOM_EXACT,
     RANDOM_INTEGERS
 };
@@ -106,21 +105,17 @@ template <int KIND>
 RANDOM_FN bool random_normals(const random_params &p, const random_tables &k, const random_block &x,
                               float v[4])
 {
-    const bool many = KIND == RANDOM_MANY || KIND == RANDOM_CENTRED,
-               standard = KIND == RANDOM_STANDARD || many;
+    const bool standard = KIND == RANDOM_STANDARD || KIND == RANDOM_MANY;
     bool sure = true;
 #pragma unroll
     for (int i = 0; i < 4; i += 2) {
         if (KIND == RANDOM_EXACT)
             cuda_random_normal_f32(x.w[i], x.w[i + 1], &v[i], &v[i + 1]);
-        else if (many)
-            sure &= (int)random_normal_directed(k, x.w[i], x.w[i + 1], &v[i]) &
-                    (int)(KIND == RANDOM_MANY || x.w[i] < 0xffffff00u);
+        else if (KIND == RANDOM_MANY)
+            sure &= (int)random_normal_directed(k, x.w[i], x.w[i + 1], &v[i]);
         else
             sure &= (int)random_normal_near(k, x.w[i], x.w[i + 1], &v[i]) &
                     (int)(standard || x.w[i] < 0xffffff00u);
-        if (KIND == RANDOM_CENTRED)
-            continue;
         v[i] = p.a_f32 + (standard ? v[i] : p.range_f32 * v[i]);
         v[i + 1] = p.a_f32 + (standard ? v[i + 1] : p.range_f32 * v[i + 1]);
     }
@@ -132,7 +127,7 @@ RANDOM_FN bool random_values(const random_params &p, const random_tables &k, con
                              float v[4])
 {
     if constexpr (KIND == RANDOM_NORMAL || KIND == RANDOM_STANDARD || KIND == RANDOM_MANY ||
-                  KIND == RANDOM_CENTRED || KIND == RANDOM_EXACT)
+                  KIND == RANDOM_EXACT)
         return random_normals<KIND>(p, k, x, v);
     else
 #pragma unroll
