@@ -27,7 +27,7 @@ cuda_host_sources = \
   %reldir%/neural/attention.c %reldir%/neural/attention.h %reldir%/neural/flash.c %reldir%/neural/flash_grad.c %reldir%/neural/flash_widths.h %reldir%/neural/flash_split.c %reldir%/neural/flash.h %reldir%/neural/neural.c %reldir%/neural/neural.h %reldir%/neural/tiled.c %reldir%/neural/tiled.h %reldir%/neural/tripled_wide.h \
   %reldir%/neural/batch_norm.c %reldir%/neural/batch_norm.h %reldir%/neural/group.c %reldir%/neural/group.h %reldir%/neural/group_call.h %reldir%/neural/group_plan.c %reldir%/neural/group_resident.c %reldir%/neural/norm_grad.c \
   %reldir%/norm/norm.c %reldir%/norm/norm.h \
-  %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
+  %reldir%/pool/frame.c %reldir%/pool/frame.h %reldir%/pool/pool.c %reldir%/pool/pool_call.h %reldir%/pool/pool_grad.c %reldir%/pool/pool.h %reldir%/pool/resample.c %reldir%/pool/unfold.c \
   %reldir%/program/kernel.h %reldir%/program/program.c %reldir%/program/program.h %reldir%/program/prune.c %reldir%/program/ptx.c %reldir%/program/ptx.h %reldir%/program/ptx_elements.c %reldir%/program/ptx_flat.c %reldir%/program/ptx_row_values.c %reldir%/program/ptx_row_walk.c %reldir%/program/ptx_rows.c %reldir%/program/ptx_rows.h %reldir%/program/ptx_strided.c %reldir%/program/rows.c \
   %reldir%/program/source.c %reldir%/program/source.h %reldir%/program/source_pairs.c %reldir%/program/source_rows.c %reldir%/program/source_rows.h %reldir%/program/text.c %reldir%/program/walks.c %reldir%/program/walks.h \
   %reldir%/program/text.def %reldir%/program/text.h \
