@@ -4,7 +4,6 @@
  * batch_norm bf16 56 and 43, f32 97 and 83; with launches, gradients of group_norm bf16 104 and 69, f32 163 and
  * 108, of batch_norm f32 158 and 134. */
 #include <stdio.h>
-#include <stdlib.h>
 #include "neural/group_call.h"
 
 enum { WIDTHS = GROUP_RESIDENT_WIDTHS, LEAST_VECTORS = 1024, OWN_BYTES = 4096 };
@@ -57,11 +56,8 @@ static void set_parts(group_plan *r, int alone)
 {
     group_params *p = &r->p;
     const int32_t threads = (int32_t)r->resident_threads;
-    const char *lab = getenv("NDOCK_LAB_GATE");  /* LAB */
-    const char *way = getenv("NDOCK_LAB_ALONE"); /* LAB */
-    p->alone = way ? atoi(way) : alone;
-    const int32_t each = lab ? atoi(lab) : alone ? PART_VECTORS : 0;
-    p->gate = each ? each * threads : p->share;
+    p->alone = alone;
+    p->gate = alone ? PART_VECTORS * threads : p->share;
     while ((p->share + p->gate - 1) / p->gate > GROUP_GATES)
         p->gate += threads;
 }
@@ -100,9 +96,6 @@ static int try_width(group_plan *r, const cuda_kernel *k, int which)
 void cuda_group_resident_plan(group_plan *r, const cuda_kernel *k, const CUfunction *function)
 {
     r->resident = 0;
-    const char *lab = getenv("NDOCK_LAB_RESIDENT"); /* LAB */
-    if (lab && *lab == '0')
-        return;
     if (!function[0] || !is_piecewise(r) || r->p.per_row * r->p.items < LEAST_VECTORS ||
         !set_statistics(r))
         return;
