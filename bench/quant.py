@@ -7,7 +7,7 @@ do in the same run, and PyTorch's product of the same matrix in f16 (f32 on the 
 
 A figure is the best of the rounds. ceiling: bytes a second of a copy on a GPU, of a sum's reading on the CPU. share: packed bytes a
 second over the ceiling. torch: its time over ndock's, above 1 where ndock is faster. With --graph products are measured in a graph of
-ten as well, which leaves out what the host does for each. A row that fails is printed and the rest goes on."""
+ten as well, which leaves out what the host does for each, beside a copy's time that reads and writes as many bytes. A row that fails is printed and the rest goes on."""
 import argparse
 import time
 
@@ -74,6 +74,12 @@ def graph_time(product, device, wait, rounds):
     return best_of(graph.launch, wait, rounds) / 10
 
 
+def copy_time(nbytes, device, wait, rounds):
+    """The time, in a graph of ten, of a copy that reads and writes so many bytes together: what so short a kernel can reach."""
+    x, y = (nd.zeros(nbytes // 8, dtype=nd.float32, device=device) for _ in range(2))
+    return graph_time(lambda: y.__setitem__(slice(None), x), device, wait, rounds)
+
+
 def gemv_rows(o, rows, n, m, top, theirs, wait):
     cuda = o.device.startswith("cuda")
     kind = nd.float16 if cuda else nd.float32
@@ -90,7 +96,8 @@ def gemv_rows(o, rows, n, m, top, theirs, wait):
             graph = ""
             if o.graph:
                 alone = graph_time(lambda: nd.matmul_q(x, w), o.device, wait, o.rounds)
-                graph = f"  graph {alone * 1e6:6.1f} us share {w.nbytes / alone / top:5.2f}"
+                least = copy_time(w.nbytes, o.device, wait, o.rounds)
+                graph = f"  graph {alone * 1e6:6.1f} us share {w.nbytes / alone / top:5.2f} of a copy's {least / alone:5.2f}"
             print(f"{label:28} {took * 1e6:9.1f} us {rate / 1e9:8.1f} GB/s  share {rate / top:5.2f}  torch {ratio}{graph}", flush=True)
             if m > 1 or o.gemv:
                 continue
