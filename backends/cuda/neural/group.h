@@ -38,7 +38,6 @@ typedef struct {
     int64_t mean_step, variance_step; /* of rows that a cluster holds, in place of strides */
     cuda_divisor by_items;            /* of rows that a block holds */
     int32_t share, gate; /* of those that a cluster holds: vectors of a block, of a part */
-    int32_t alone, zero; /* whether such a block has a processor to itself */
     int32_t n_cell, n_item;
     group_dim dim[NDP_MAX_NDIM]; /* of cells, those of a row innermost; then of items, innermost
                                     first */

@@ -56,7 +56,6 @@ static void set_parts(group_plan *r, int alone)
 {
     group_params *p = &r->p;
     const int32_t threads = (int32_t)r->resident_threads;
-    p->alone = alone;
     p->gate = alone ? PART_VECTORS * threads : p->share;
     while ((p->share + p->gate - 1) / p->gate > GROUP_GATES)
         p->gate += threads;

@@ -98,8 +98,9 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
             f(part, from, min(n, from + p.gate));
     }
     /* One thread lets a part of a row come. */
-    __device__ __forceinline__ void fetch(int part, int from, int end, const group_at &base) const
+    __device__ __forceinline__ void fetch(int part, int from, int end, int64_t row) const
     {
+        const group_at base = place(row);
         uint64_t *const gate = &post.arrived[part];
         asm volatile(
             "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(resident_at(gate)),
@@ -112,11 +113,6 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
                               (uint32_t)many * 16, gate);
         });
     }
-    __device__ __forceinline__ void fetch_row(int64_t row) const
-    {
-        const group_at base = place(row);
-        parts([&](int part, int from, int end) { fetch(part, from, end, base); });
-    }
     __device__ __forceinline__ void begin(int64_t row)
     {
         if (threadIdx.x == 0) {
@@ -127,7 +123,7 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
             if (row < p.cells / p.per_row)
-                fetch_row(row);
+                parts([&](int part, int from, int end) { fetch(part, from, end, row); });
         }
         if (CLUSTER > 1)
             resident_meet();
@@ -296,29 +292,6 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
             }
         });
     }
-    /* Writes the row, and lets the next one come where nobody reads any more: part by part where the block has the processor
-     * to itself; else other blocks use the time, and barriers would cost more. */
-    __device__ __forceinline__ void write(int64_t next, bool more, const group_at &base,
-                                          const double (&known)[GROUP_ROW]) const
-    {
-        if (!p.alone) {
-            apply(0, n, base, known);
-            if (!more)
-                return;
-            __syncthreads();
-            if (threadIdx.x == 0)
-                fetch_row(next);
-            return;
-        }
-        parts([&](int part, int from, int end) {
-            apply(from, end, base, known);
-            if (!more)
-                return;
-            __syncthreads();
-            if (threadIdx.x == 0)
-                fetch(part, from, end, place(next));
-        });
-    }
     __device__ __forceinline__ void run(int64_t row, int64_t step)
     {
         const int64_t rows = p.cells / p.per_row;
@@ -335,7 +308,14 @@ template <class T, bool GRAD, int CLUSTER> struct resident {
             sum(turn, row, base, all);
             join(turn, all);
             know(all, row, known);
-            write(row + step, more, base, known);
+            parts([&](int part, int from, int end) {
+                apply(from, end, base, known);
+                if (!more)
+                    return;
+                __syncthreads(); /* Nobody reads the part any more. */
+                if (threadIdx.x == 0)
+                    fetch(part, from, end, row + step);
+            });
         }
         if (CLUSTER > 1)
             resident_meet(); /* Nobody's shared memory goes while others write to it. */

@@ -11,14 +11,9 @@ enum { NEURAL_ENTROPY_THREADS = 1024, NEURAL_ENTROPY_VECTORS = 8 };
 enum { NEURAL_THREADS = 256, NEURAL_LONG_THREADS = 512, NEURAL_GRID = 1 << 20 };
 /* Threads that hold a row of vectors of 16 bytes. */
 enum { NEURAL_HELD_THREADS = 512 };
-/* Rows with gradients for weights: threads of a processor; elements of a row that a thread has, and that a warp has; stages of
- * shared memory for rows of 16 bits (one less for wider ones). */
-enum {
-    NEURAL_WEIGHED_THREADS = 768,
-    NEURAL_WEIGHED_EACH = 16,
-    NEURAL_WEIGHED_ITEMS = 512,
-    NEURAL_WEIGHED_STAGES = 3
-};
+/* Rows with gradients for weights: elements of one that a thread has, and that a warp has; stages of shared memory
+ * for rows of 16 bits (one less for wider ones). */
+enum { NEURAL_WEIGHED_EACH = 16, NEURAL_WEIGHED_ITEMS = 512, NEURAL_WEIGHED_STAGES = 3 };
 enum { NEURAL_X, NEURAL_G, NEURAL_OUT, NEURAL_SCALE, NEURAL_OPERANDS };
 
 typedef struct {

@@ -133,7 +133,7 @@ static int params_of(neural_norm *p, const ndp_call *call)
 
 /* ---- with gradients for weights, in one pass ---- */
 
-enum { LEAST_ROWS = 2 /* of a processor */, OWN_BYTES = 4096 /* of a block beside its stages */ };
+enum { LEAST_ROWS = 2 /* of a processor */ };
 
 typedef struct {
     neural_norm p;
@@ -156,14 +156,10 @@ static int weigh(weighing *w, const cuda_kernel *k, const CUfunction *function,
     const int64_t lanes = (elements + NEURAL_WEIGHED_EACH - 1) / NEURAL_WEIGHED_EACH;
     const int64_t threads = few ? NEURAL_THREADS : (lanes + 31) / 32 * 32;
     const int64_t shared = threads * (2 * stages + 1) * NEURAL_WEIGHED_EACH * bytes;
-    const int64_t most = k->dev->shared_most - OWN_BYTES;
-    if (threads > NEURAL_WEIGHED_THREADS || shared > most)
+    if (threads > NEURAL_HELD_THREADS || shared > k->dev->shared_most - 2048)
         return 0;
     const int64_t beside = few ? NEURAL_THREADS / 32 : 1;
-    const int64_t by_threads = NEURAL_WEIGHED_THREADS / threads,
-                  by_memory = most / (shared + OWN_BYTES);
-    int64_t blocks =
-        processors * (by_threads < by_memory || by_memory < 1 ? by_threads : by_memory);
+    int64_t blocks = processors * (NEURAL_HELD_THREADS / threads);
     if (blocks > (w->p.rows + beside - 1) / beside)
         blocks = (w->p.rows + beside - 1) / beside;
     w->which = few ? WEIGHED_WARP : WEIGHED_BLOCK;

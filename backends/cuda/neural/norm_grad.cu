@@ -217,8 +217,8 @@ GRAD(rms_norm_grad, RMS_NORM)
         weighed_rows<element, CENTRED, WARP>(p);               \
     }
 #define WEIGHED(name, CENTRED)                                            \
-    WEIGHED_KERNEL(name##_weighed_warp, CENTRED, true, NEURAL_THREADS, 3) \
-    WEIGHED_KERNEL(name##_weighed_block, CENTRED, false, NEURAL_WEIGHED_THREADS, 1)
+    WEIGHED_KERNEL(name##_weighed_warp, CENTRED, true, NEURAL_THREADS, 2) \
+    WEIGHED_KERNEL(name##_weighed_block, CENTRED, false, NEURAL_HELD_THREADS, 1)
 #define HELD_F16                \
     HELD(layer_norm_grad, true) \
     HELD(rms_norm_grad, false) WEIGHED(layer_norm_grad, true) WEIGHED(rms_norm_grad, false)

@@ -31,14 +31,6 @@ template <class V> NEURAL_FN void held_forget(V &x)
 #endif
 }
 
-/* What was read from shared memory is read again. */
-NEURAL_FN void held_again()
-{
-#ifdef __CUDA_ARCH__
-    asm volatile("" ::: "memory");
-#endif
-}
-
 /* A row's first number. The compiler must not see that all threads have the same: in a register of a whole warp it would be
  * waited for before the loads that follow begin. */
 template <class T> NEURAL_FN float held_first(const neural_norm &p, const T *row)

@@ -89,80 +89,83 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
         x = (const vector *)((const T *)x + step * p.dim[0].stride[NEURAL_X]);
         g = (const vector *)((const T *)g + step * p.dim[0].stride[NEURAL_G]);
     }
-    /* The mean of the thread's part. */
-    __device__ __forceinline__ float part(unsigned stage) const
+    /* u becomes x less the mean of the thread's part, which is returned. */
+    __device__ __forceinline__ float part(unsigned stage, float (&u)[K][V]) const
     {
         float sum = 0;
 #pragma unroll
-        for (unsigned k = 0; CENTRED && k < K; k++) {
-            float u[V], half[2] = {0, 0};
+        for (unsigned k = 0; k < K; k++) {
+            float half[2] = {0, 0};
             if (!has(k))
                 continue;
-            neural_widen(*place(stage, k), u);
+            neural_widen(*place(stage, k), u[k]);
 #pragma unroll
-            for (unsigned i = 0; i < V; i++)
-                half[i % 2] += u[i];
+            for (unsigned i = 0; CENTRED && i < V; i++)
+                half[i % 2] += u[k][i];
             sum += half[0] + half[1];
         }
-        return sum * inverse;
-    }
-    /* u: x less the mean of the part; v: g times the weight. They are read from shared memory in each pass: kept, they would
-     * take the registers of a third of the threads. */
-    __device__ __forceinline__ void read(unsigned stage, unsigned k, float mean, float (&u)[V],
-                                         float (&v)[V]) const
-    {
-        neural_widen(*place(stage, k), u);
-        neural_widen(*place(stage, K + k), v);
+        const float mean = sum * inverse;
 #pragma unroll
-        for (unsigned i = 0; CENTRED && i < V; i++)
-            u[i] -= mean;
-        if (!p.at[NEURAL_SCALE])
-            return;
-        float by[V];
-        neural_widen(*place(STAGES, k), by);
+        for (unsigned k = 0; CENTRED && k < K; k++)
 #pragma unroll
-        for (unsigned i = 0; i < V; i++)
-            v[i] *= by[i];
+            for (unsigned i = 0; i < V; i++)
+                u[k][i] -= mean;
+        return mean;
     }
-    /* s: what held_shifted says. What rounding took from the part's mean is in the sum of u. */
-    __device__ __forceinline__ void sum(unsigned stage, float mean, double away,
-                                        double (&s)[N]) const
+    /* v becomes g times the weight; s: sums of d = x - shift and d*d, of v and v*d; of rms_norm d*d and v*d. What
+     * rounding took from the part's mean is in the sum of u. */
+    __device__ __forceinline__ void sum(unsigned stage, const float (&u)[K][V], float (&v)[K][V],
+                                        double away, double (&s)[N]) const
     {
         float rest = 0, squares = 0, gs = 0, both = 0;
 #pragma unroll
         for (unsigned k = 0; k < K; k++) {
-            float u[V], v[V];
             if (!has(k))
                 continue;
-            read(stage, k, mean, u, v);
+            neural_widen(*place(stage, K + k), v[k]);
+            if (p.at[NEURAL_SCALE]) {
+                float by[V];
+                neural_widen(*place(STAGES, k), by);
+#pragma unroll
+                for (unsigned i = 0; i < V; i++)
+                    v[k][i] *= by[i];
+            }
 #pragma unroll
             for (unsigned i = 0; i < V; i++) {
                 if (CENTRED && sizeof(T) == 4)
-                    rest += u[i];
-                squares = __fmaf_rn(u[i], u[i], squares);
+                    rest += u[k][i];
+                squares = __fmaf_rn(u[k][i], u[k][i], squares);
                 if (CENTRED)
-                    gs += v[i];
-                both = __fmaf_rn(v[i], u[i], both);
+                    gs += v[k][i];
+                both = __fmaf_rn(v[k][i], u[k][i], both);
             }
         }
-        held_shifted<CENTRED>(s, count, away, rest, squares, gs, both);
+        if (CENTRED) {
+            const double n = (double)count, r = (double)rest, all = (double)gs;
+            s[0] = __fma_rn(n, away, r);
+            s[1] = __fma_rn(away, __fma_rn(n, away, 2 * r), (double)squares);
+            s[N - 2] = all;
+            s[N - 1] = __fma_rn(away, all, (double)both);
+        } else {
+            s[0] = (double)squares;
+            s[1] = (double)both;
+        }
     }
     /* Writes the row's gradient, and adds what it gives the weights. The normalised x is u*factor + rest. */
-    __device__ __forceinline__ void write(unsigned stage, float mean,
-                                          const held_known<T, CENTRED> &known)
+    __device__ __forceinline__ void write(unsigned stage, const float (&u)[K][V],
+                                          const float (&v)[K][V], float factor, float rest, float a,
+                                          float b)
     {
-        const float factor = known.factor, rest = known.rest, a = known.a, b = known.b;
 #pragma unroll
         for (unsigned k = 0; k < K; k++) {
-            float g[V], u[V], v[V], r[V];
+            float g[V], r[V];
             if (!has(k))
                 continue;
-            read(stage, k, mean, u, v);
             neural_widen(*place(stage, K + k), g);
 #pragma unroll
             for (unsigned i = 0; i < V; i++) {
-                const float t = CENTRED ? __fmaf_rn(u[i], factor, rest) : u[i] * factor;
-                r[i] = __fmaf_rn(-b, t, CENTRED ? v[i] - a : v[i]) * factor;
+                const float t = CENTRED ? __fmaf_rn(u[k][i], factor, rest) : u[k][i] * factor;
+                r[i] = __fmaf_rn(-b, t, CENTRED ? v[k][i] - a : v[k][i]) * factor;
                 scale[k][i] = __fmaf_rn(g[i], t, scale[k][i]);
                 if (CENTRED) /* rms_norm has no bias */
                     bias[k][i] += g[i];
@@ -173,14 +176,24 @@ template <class T, bool CENTRED, bool WARP> struct weighed {
     __device__ __forceinline__ void take(unsigned stage, int slot)
     {
         const float shift = CENTRED ? held_first(p, first) : 0.0f;
+        float u[K][V], v[K][V];
         double s[N];
-        const float mean = part(stage);
+        const float mean = part(stage, u);
         const double away = (double)mean - (double)shift;
-        held_again();
-        sum(stage, mean, away, s);
-        held_again();
+        sum(stage, u, v, away, s);
         row_join<N, WARP>(s, slot);
-        write(stage, mean, held_known<T, CENTRED>(s, p, away));
+        const double d = CENTRED ? s[0] * p.inverse : 0.0;
+        double variance = __fma_rn(-d, d, s[CENTRED ? 1 : 0] * p.inverse);
+        variance = variance < 0 ? 0.0 : variance;
+        const double a = CENTRED ? s[N - 2] * p.inverse : 0.0;
+        const double b = __fma_rn(-d, a, s[N - 1] * p.inverse);
+        if (sizeof(T) == 2 && variance + p.eps > 1e-30 && variance + p.eps < 1e30) {
+            const float f = row_rsqrt((float)(variance + p.eps)); /* enough for 11 bits */
+            write(stage, u, v, f, (float)(away - d) * f, (float)a, (float)b * f);
+            return;
+        }
+        const double f = held_rsqrt(variance + p.eps);
+        write(stage, u, v, (float)f, (float)((away - d) * f), (float)a, (float)(b * f));
     }
     __device__ __forceinline__ void next(int64_t step)
     {

@@ -46,7 +46,7 @@ template <int N> NEURAL_FN double row_fold(const double (&s)[N])
  * between two slots need one barrier. */
 template <int N, bool WARP> NEURAL_FN void row_join(double (&s)[N], int slot)
 {
-    enum { MOST = 24, EACH = 32 / N };
+    enum { MOST = 16, EACH = 32 / N };
     __shared__ double all[2][WARP ? 1 : N][WARP ? 1 : MOST];
     const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
     double a = row_fold<N>(s);
