@@ -61,7 +61,10 @@ static void more_channels(trial *t, int kind, int wide, int turn)
     t->o.groups = wide ? 1 : 2 + below(2);
     t->co = wide ? (kind == FORWARD ? 128 : 64) + below(8)
                  : t->o.groups * (turn & 1 ? 8 : 4 + below(10));
-    t->ci = wide ? (turn & 1 ? 4 : 3) : t->o.groups * (turn & 1 ? 4 : 1 + below(10));
+    t->ci = wide ? (turn & 1                    ? 4
+                    : kind == INPUT && turn & 4 ? 9 /* more than few */
+                                                : 3)
+                 : t->o.groups * (turn & 1 ? 4 : 1 + below(10));
     t->lead = t->lead ? t->lead : 1;
     t->n = 1 + below(2);
 }
