@@ -350,6 +350,24 @@ static void thin_trial(trial *t, int turn)
     place_planes(t, layouts[turn % 3], layouts[turn / 2 % 3]);
 }
 
+/* Gradients for images of three and of nine channels, all channels innermost. */
+static void last_trial(trial *t, int64_t channels)
+{
+    *t = (trial){.kind = INPUT, .lead = 1, .dtype = ND_F32, .n = 2, .co = 65, .ci = channels};
+    t->o.groups = 1;
+    for (int d = 0; d < 3; d++) {
+        t->image[d] = t->grid[d] = t->kernel[d] = t->stride[d] = t->dilation[d] = 1;
+        if (d == 0)
+            continue;
+        t->kernel[d] = 3 + d;
+        t->stride[d] = t->padding[d] = 2;
+        t->image[d] = 10 + 3 * d;
+        t->grid[d] = windows_of(t, d);
+    }
+    place_planes(t, BESIDE, BESIDE);
+    t->w = form_of(t->dtype, 4, (int64_t[]){t->co, t->ci, 4, 5}, BESIDE);
+}
+
 /* An infinity of 16 bits. */
 static void put_infinity(const form *f, char *data)
 {
@@ -373,14 +391,18 @@ enum {
     FIRST_GATHERED = FIRST_DIAGONAL + DIAGONAL,
     FIRST_WIDE = FIRST_GATHERED + GATHERED,
     FIRST_THIN = FIRST_WIDE + WIDE,
-    ALL_KINDS = FIRST_THIN + THIN
+    THREE_LAST = FIRST_THIN + THIN,
+    NINE_LAST,
+    ALL_KINDS
 };
 
 static int one_trial(int which)
 {
     trial t;
     int kind = which;
-    if (kind >= FIRST_THIN)
+    if (kind >= THREE_LAST)
+        last_trial(&t, kind == NINE_LAST ? 9 : 3);
+    else if (kind >= FIRST_THIN)
         thin_trial(&t, kind - FIRST_THIN);
     else if (kind >= FIRST_WIDE)
         wide_trial(&t, kind - FIRST_WIDE);
@@ -400,7 +422,8 @@ static int one_trial(int which)
     char *data[4], *other;
     for (int i = 0; i < 4; i++)
         data[i] = random_data(f[i], 0);
-    const int gathered = which >= FIRST_GATHERED && t.dtype == ND_F32 && !t.fast;
+    const int gathered =
+        which >= FIRST_GATHERED && which < THREE_LAST && t.dtype == ND_F32 && !t.fast;
     const int turn = which - FIRST_GATHERED;
     static const float specials[6] = {0, INFINITY, 0, NAN, -INFINITY, 3.4e38f};
     for (int i = 0; gathered && i < 3; i++)
