@@ -300,8 +300,7 @@ struct cuda_kernel {
     int32_t dtype[CUDA_KEY_DTYPES];      /* of inputs, then outputs; 0 past the last */
     int32_t choice;                      /* the class's own: what else tells kernels apart */
     CUfunction function[CUDA_FUNCTIONS]; /* the class's own: its variants */
-    int32_t
-        at_once[2]; /* the class's own: how many clusters of variants run at once, 0: not known */
+    int32_t at_once; /* the class's own: how many clusters of a variant run at once, 0: not known */
     cuda_kernel *next;
 };
 /* The device's kernel for the call's op and dtypes and the class's choice: one that was made

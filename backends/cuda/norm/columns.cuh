@@ -4,12 +4,136 @@
  * Memory is read once and written once. Kernels are there from compute capability 9.0 on. */
 #ifndef NDOCK_CUDA_NORM_COLUMNS_CUH
 #define NDOCK_CUDA_NORM_COLUMNS_CUH
-#include "norm/columns_join.cuh"
 #include "norm/fit.cuh"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+LINE_FN void columns_cluster_sync()
+{
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+/* What lies there in the shared memory of another block of the cluster. */
+LINE_FN double columns_read(const double *at, uint32_t block)
+{
+    uint32_t here = (uint32_t)__cvta_generic_to_shared(at), there;
+    double x;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
+    asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(x) : "r"(there) : "memory");
+    return x;
+}
+
+enum { COLUMNS_WARPS = NORM_COLUMN_THREADS / 32 };
+
+/* How the blocks of a cluster hand each other a value of each column: each leaves its own where the
+ * others read them behind a barrier, which also waits for what was stored before. Turns are numbered
+ * from 0 on. */
+struct columns_shared {
+    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], here[3][NORM_COLUMNS_MOST],
+        all[NORM_COLUMNS_MOST];
+    LINE_MEMBER void say(int column, int, double x, int turn) { here[turn][column] = x; }
+    LINE_MEMBER void wait(int, int) const { columns_cluster_sync(); }
+    LINE_MEMBER double heard(int column, uint32_t block, int turn) const
+    {
+        return columns_read(here[turn] + column, block);
+    }
+};
+
+/* The same where each sends its own to all, whose barrier of the turn counts the bytes that arrive: a
+ * tile's results may still be on their way to memory. Two turns alternate: who sends in one has
+ * heard all in the last, and they have read the one before. */
+struct columns_post {
+    double warps[COLUMNS_WARPS][NORM_COLUMNS_MOST], from[2][NORM_CLUSTER][NORM_COLUMNS_MOST],
+        all[NORM_COLUMNS_MOST];
+    uint64_t arrived[2];
+    LINE_MEMBER void begin()
+    {
+        if (threadIdx.x == 0) {
+            for (int k = 0; k < 2; k++)
+                asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at(&arrived[k]))
+                             : "memory");
+            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        }
+        columns_cluster_sync();
+    }
+    LINE_MEMBER uint32_t at(const void *here) const
+    {
+        return (uint32_t)__cvta_generic_to_shared(here);
+    }
+    LINE_MEMBER uint32_t there(const void *here, uint32_t block) const
+    {
+        uint32_t there;
+        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(here)), "r"(block));
+        return there;
+    }
+    LINE_MEMBER void say(int column, int columns, double x, int turn)
+    {
+        const int k = turn & 1;
+        if (column == 0)
+            asm volatile(
+                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at(&arrived[k])),
+                "r"(columns * (int)sizeof(double) * NORM_CLUSTER)
+                : "memory");
+#pragma unroll 1
+        for (uint32_t b = 0; b < NORM_CLUSTER; b++)
+            asm volatile(
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f64 "
+                "[%0], %1, [%2];" ::"r"(there(&from[k][blockIdx.x % NORM_CLUSTER][column], b)),
+                "d"(x), "r"(there(&arrived[k], b))
+                : "memory");
+    }
+    LINE_MEMBER void wait(int columns, int turn) const
+    {
+        uint32_t done = (int)threadIdx.x >= columns;
+        while (!done)
+            asm volatile("{ .reg .pred p;\n"
+                         "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                         "selp.u32 %0, 1, 0, p; }"
+                         : "=r"(done)
+                         : "r"(at(&arrived[turn & 1])), "r"(turn >> 1 & 1)
+                         : "memory");
+    }
+    LINE_MEMBER double heard(int column, uint32_t block, int turn) const
+    {
+        return from[turn & 1][block][column];
+    }
+};
+
+/* One value of each column: of the lines of a warp, of a block, of the cluster; in every thread, in
+ * one order. */
+template <class F, int V, class SHARED>
+LINE_FN void columns_join(double (&x)[V], int lanes, SHARED &s, int turn)
+{
+    const int lane = (int)threadIdx.x & (lanes - 1), columns = lanes * V, c = (int)threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        for (int h = lanes; h < 32; h *= 2)
+            x[k] = F::of(x[k], __shfl_xor_sync(0xffffffffu, x[k], h));
+    if ((int)threadIdx.x % 32 < lanes)
+#pragma unroll
+        for (int k = 0; k < V; k++)
+            s.warps[threadIdx.x / 32][lane * V + k] = x[k];
+    __syncthreads();
+    if (c < columns) {
+        double v = s.warps[0][c];
+        for (int w = 1; w < COLUMNS_WARPS; w++)
+            v = F::of(v, s.warps[w][c]);
+        s.say(c, columns, v, turn);
+    }
+    s.wait(columns, turn);
+    if (c < columns) {
+        double v = s.heard(c, 0, turn);
+        for (uint32_t b = 1; b < NORM_CLUSTER; b++)
+            v = F::of(v, s.heard(c, b, turn));
+        s.all[c] = v;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        x[k] = s.all[lane * V + k];
+}
+
 /* The thread's column vector, and its lines of the block's, in a tile of rows. */
-template <class T, int CLUSTER = NORM_CLUSTER> struct columns_place {
+template <class T> struct columns_place {
     enum { V = 16 / sizeof(T) };
     typedef T element;
     typedef cuda_vector<T, V> vector;
@@ -24,7 +148,7 @@ template <class T, int CLUSTER = NORM_CLUSTER> struct columns_place {
         line = (int)threadIdx.x / lanes;
         lines = NORM_COLUMN_THREADS / lanes;
         const uint64_t column = (tile * lanes + lane) * V;
-        const int64_t first = (int64_t)(blockIdx.x % CLUSTER) * p.stage_row;
+        const int64_t first = (int64_t)(blockIdx.x % NORM_CLUSTER) * p.stage_row;
         const int64_t left = (int64_t)p.items - first;
         const bool has = column < p.rows;
         n = left < 0 ? 0 : left < p.stage_row ? (int)left : p.stage_row;
@@ -50,8 +174,8 @@ template <class T, int CLUSTER = NORM_CLUSTER> struct columns_place {
 
 /* The thread's vectors of a tile, in shared memory or in registers: each() calls f with a vector and
  * its line; KEEP: f has changed it. */
-template <class T, class PLACE = columns_place<T>> struct columns_staged {
-    typedef PLACE place;
+template <class T> struct columns_staged {
+    typedef columns_place<T> place;
     typedef typename place::vector vector;
     const place &at;
     vector *stage;
@@ -219,7 +343,7 @@ LINE_FN void columns_take_part(ROWS &rows, const typename ROWS::vector *stage, i
 template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
 {
     extern __shared__ __align__(32) unsigned char norm_stage[];
-    __shared__ columns_post<NORM_CLUSTER, NORM_COLUMNS_MOST, 2> shared;
+    __shared__ columns_post shared;
     typedef columns_place<T> place;
     const uint64_t step = gridDim.x / NORM_CLUSTER, beside = (uint64_t)p.width * place::V;
     uint64_t tile = blockIdx.x / NORM_CLUSTER;
@@ -247,16 +371,14 @@ template <class T, bool LOG> LINE_FN void columns_in_turn(const norm_params &p)
     columns_cluster_sync(); /* as above */
 }
 
-#define NORM_COLUMNS_KERNEL(name, cluster, work)                                              \
-    extern "C" __global__ void __cluster_dims__(cluster, 1, 1)                                \
+#define NORM_COLUMNS_KERNEL(name, how, T, LOG)                                                \
+    extern "C" __global__ void __cluster_dims__(NORM_CLUSTER, 1, 1)                           \
         __launch_bounds__(NORM_COLUMN_THREADS, 1) name(const __grid_constant__ norm_params p) \
     {                                                                                         \
-        work(p);                                                                              \
+        columns_##how<T, LOG>(p);                                                             \
     }
-#define NORM_COLUMNS(name, T, LOG) \
-    NORM_COLUMNS_KERNEL(name##_columns, NORM_CLUSTER, (columns_once<T, LOG>))
-#define NORM_TURNS(name, T, LOG) \
-    NORM_COLUMNS_KERNEL(name##_turns, NORM_CLUSTER, (columns_in_turn<T, LOG>))
+#define NORM_COLUMNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_columns, once, T, LOG)
+#define NORM_TURNS(name, T, LOG) NORM_COLUMNS_KERNEL(name##_turns, in_turn, T, LOG)
 #else
 #define NORM_COLUMNS(name, T, LOG)
 #define NORM_TURNS(name, T, LOG)

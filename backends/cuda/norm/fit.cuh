@@ -134,16 +134,6 @@ template <class T> struct fit_exp {
         return cm_exp2_flushed(__fmaf_rn(x - most, 1.44269504f, 60.0f));
     }
 };
-/* e^r, |r| <= ln 2/2 */
-LINE_FN float fit_exp_near(float r)
-{
-    float e = __fmaf_rn(r, 0x1.6a1a6ep-10f, 0x1.123fc6p-7f);
-    e = __fmaf_rn(e, r, 0x1.555916p-5f);
-    e = __fmaf_rn(e, r, 0x1.55548ap-3f);
-    e = __fmaf_rn(e, r, 0x1.fffffcp-2f);
-    e = __fmaf_rn(e, r, 1.0f);
-    return __fmaf_rn(e, r, 1.0f);
-}
 /* Of f32, x itself is split in n*ln2 + r: taking m away first would lose bits of a large
  * difference. It is only taken away from elements so large that the difference to all that count is
  * exact. What is 125 below m is nothing in the end; scaled by 2^60 it is still a normal number
@@ -166,7 +156,12 @@ template <> struct fit_exp<float> {
         float t = __fmaf_rn(d, 1.44269504f, magic), n = t - magic;
         float r = __fmaf_rn(n, -0x1.62e430p-1f, d);
         r = __fmaf_rn(n, 0x1.05c610p-29f, r);
-        const float e = fit_exp_near(r);
+        float e = __fmaf_rn(r, 0x1.6a1a6ep-10f, 0x1.123fc6p-7f);
+        e = __fmaf_rn(e, r, 0x1.555916p-5f);
+        e = __fmaf_rn(e, r, 0x1.55548ap-3f);
+        e = __fmaf_rn(e, r, 0x1.fffffcp-2f);
+        e = __fmaf_rn(e, r, 1.0f);
+        e = __fmaf_rn(e, r, 1.0f);
         return __uint_as_float(__float_as_uint(e) + (__float_as_uint(t) << 23) + bias);
     }
 };

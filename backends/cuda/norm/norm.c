@@ -2,12 +2,11 @@
  * Row normalisations: which kernel, how rows are shared among threads, and the parameters. */
 #include "norm/norm.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include "host/backend.h"
 #include "neural/group_call.h"
 #include "walk/plan.h"
 
-enum { VEC, ANY, LONG, SHORT, COLUMNS, TURNS, AHEAD };
+enum { VEC, ANY, LONG, SHORT, COLUMNS, TURNS };
 enum {
     ACROSS_STAGE = 32 << 10, /* bytes of shared memory for rows side by side */
     GRID_X = 1 << 20,
@@ -15,11 +14,9 @@ enum {
     COLUMN_OWN = 16 << 10,    /* bytes of shared memory that its kernels have beside the stage */
     COLUMN_STAGE = 100 << 10, /* of a block: two of them are on a processor at once */
     COLUMN_HELD =
-        NORM_COLUMN_THREADS * NORM_COLUMN_HELD * 16, /* bytes of the longest tile in registers */
-    AHEAD_STAGE = NORM_COLUMN_THREADS * NORM_AHEAD_HELD * 16, /* bytes of a tile of NORM_AHEAD */
-    AHEAD_FEWEST = 4 /* clusters at once from which on those of sixteen are faster */
+        NORM_COLUMN_THREADS * NORM_COLUMN_HELD * 16 /* bytes of the longest tile in registers */
 };
-static const char *const suffixes[] = {"vec", "any", "long", "short", "columns", "turns", "ahead"};
+static const char *const suffixes[] = {"vec", "any", "long", "short", "columns", "turns"};
 
 /* Bytes of shared memory for the rows of a block: what a block can be given, less what the kernels
  * have anyway (about 5 KiB). */
@@ -203,7 +200,7 @@ static void turns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
     norm_params *p = &r->p;
     const int64_t V = 16 / ndp_dtype_size(call->in[0].dtype);
     const uint64_t each = (p->items + NORM_CLUSTER - 1) / NORM_CLUSTER;
-    const uint64_t most = NORM_COLUMN_THREADS * NORM_COLUMN_HELD, at_once = (uint64_t)k->at_once[0];
+    const uint64_t most = NORM_COLUMN_THREADS * NORM_COLUMN_HELD, at_once = (uint64_t)k->at_once;
     uint64_t lanes = NORM_COLUMNS_MOST / V < 32 ? (uint64_t)(NORM_COLUMNS_MOST / V) : 32;
     while (lanes > 4 && (each * lanes > most || p->rows < 2 * at_once * lanes * (uint64_t)V))
         lanes /= 2;
@@ -218,26 +215,6 @@ static void turns(norm_plan *r, const ndp_call *call, const cuda_kernel *k)
     r->blocks = (uint32_t)(tiles < at_once ? tiles : at_once) * NORM_CLUSTER;
 }
 
-/* Instead, where several tiles are in shared memory at once: columns of at most 16,384 elements, in
- * tiles of whole sectors of memory. */
-static void ahead(norm_plan *r, const cuda_kernel *k)
-{
-    norm_params *p = &r->p;
-    const uint64_t each = (p->items + NORM_AHEAD_CLUSTER - 1) / NORM_AHEAD_CLUSTER;
-    const uint64_t most = NORM_COLUMN_THREADS * NORM_AHEAD_HELD, at_once = (uint64_t)k->at_once[1];
-    const uint64_t lanes = each * NORM_AHEAD_LANES > most ? 4 : NORM_AHEAD_LANES;
-    const uint64_t beside = lanes * 4, tiles = (p->rows + beside - 1) / beside;
-    if (at_once < AHEAD_FEWEST || each * lanes > most || each * lanes < most / 4 * 3 ||
-        tiles < 3 * at_once)
-        return;
-    p->width = (int32_t)lanes;
-    p->stage_row = (int32_t)each;
-    r->how = AHEAD;
-    r->threads = NORM_COLUMN_THREADS;
-    r->shared = NORM_AHEAD_STAGES * AHEAD_STAGE;
-    r->blocks = (uint32_t)at_once * NORM_AHEAD_CLUSTER;
-}
-
 static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 {
     const cuda_kernel *k = (const cuda_kernel *)base;
@@ -250,8 +227,6 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
     norm_plan fit = r;
     if (columns(&fit, call, k)) {
         turns(&fit, call, k);
-        if (!getenv("NDOCK_LAB_AHEAD") || atoi(getenv("NDOCK_LAB_AHEAD")))
-            ahead(&fit, k);
         return cuda_launch(k, k->function[fit.how], s, fit.blocks, fit.threads, fit.shared, &fit.p);
     }
     fit = r;
@@ -273,34 +248,20 @@ static int32_t run(const ndp_kernel *base, ndp_stream *s, const ndp_call *call)
 }
 
 /* How many clusters of a kernel run at once, each of whose blocks has a processor to itself. */
-static int32_t clusters_at_once(CUfunction f, uint32_t cluster, uint32_t shared)
+static int32_t clusters_at_once(CUfunction f)
 {
     int n = 0;
-    const CUlaunchConfig one = {.gridDimX = cluster,
+    const CUlaunchConfig one = {.gridDimX = NORM_CLUSTER,
                                 .gridDimY = 1,
                                 .gridDimZ = 1,
                                 .blockDimX = NORM_COLUMN_THREADS,
                                 .blockDimY = 1,
                                 .blockDimZ = 1,
-                                .sharedMemBytes = shared};
+                                .sharedMemBytes = COLUMN_HELD};
     if (!cu.cuOccupancyMaxActiveClusters ||
         cu.cuOccupancyMaxActiveClusters(&n, f, &one) != CUDA_SUCCESS)
         return 0;
     return n;
-}
-
-/* Clusters of sixteen are there where the device allows them, and fit as its groups of processors do. */
-static void make_ahead(cuda_kernel *k, int module)
-{
-    CUfunction *const f = &k->function[AHEAD];
-    const int shared = NORM_AHEAD_STAGES * AHEAD_STAGE;
-    k->at_once[1] = 0;
-    if (cuda_function(k->dev, module, "softmax_ahead", f) == NDP_OK &&
-        cu.cuFuncSetAttribute(*f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) ==
-            CUDA_SUCCESS &&
-        cu.cuFuncSetAttribute(*f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared) ==
-            CUDA_SUCCESS)
-        k->at_once[1] = clusters_at_once(*f, NORM_AHEAD_CLUSTER, (uint32_t)shared);
 }
 
 /* Code for clusters is there where it was compiled for such a device, not for an earlier one. */
@@ -323,9 +284,7 @@ static int32_t make_columns(cuda_kernel *k, const ndp_call *like, int module)
                            "shared memory for %s", name);
     }
     if (last == TURNS && status == NDP_OK)
-        k->at_once[0] = clusters_at_once(k->function[TURNS], NORM_CLUSTER, COLUMN_HELD);
-    if (last == TURNS && status == NDP_OK && like->op == NDP_OP_softmax)
-        make_ahead(k, module);
+        k->at_once = clusters_at_once(k->function[TURNS]);
     return status;
 }
 

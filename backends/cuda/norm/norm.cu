@@ -4,7 +4,6 @@
  * fit are read once, the others once per pass. Statistics are in double. */
 #include "norm/norm.h"
 #include "norm/columns.cuh"
-#include "norm/columns_ahead.cuh"
 #include "norm/fit.cuh"
 #pragma nv_diag_suppress 177 /* of overloads, a dtype uses its own alone */
 
@@ -487,10 +486,3 @@ NORM_FIT_OF(rms_norm, RMS_NORM)
 #define NORM_COLUMN_OF NORM_COLUMNS_OF(CUDA_DTYPE)
 NORM_COLUMN_OF(softmax, false)
 NORM_COLUMN_OF(log_softmax, true)
-#define NORM_AHEAD_F16(name)
-#define NORM_AHEAD_BF16(name)
-#define NORM_AHEAD_F32(name) NORM_AHEAD(name)
-#define NORM_AHEAD_F64(name)
-#define NORM_AHEAD_(dtype) NORM_AHEAD_##dtype
-#define NORM_AHEAD_OF(dtype) NORM_AHEAD_(dtype)
-NORM_AHEAD_OF(CUDA_DTYPE)(softmax)

@@ -14,9 +14,6 @@ enum { NORM_LONG_THREADS = 512, NORM_LONG_VECTORS = 8, NORM_SHORT_VECTORS = 4 };
  * width: vectors of 16 bytes side by side. */
 enum { NORM_CLUSTER = 8, NORM_COLUMN_THREADS = 512, NORM_COLUMNS_MOST = 128 };
 enum { NORM_COLUMN_HELD = 16 }; /* vectors of a thread whose rows are in registers */
-/* The clusters that have several tiles of a few columns in shared memory, NORM_AHEAD_HELD vectors of a
- * thread each, and how many vectors lie side by side in a tile at most. */
-enum { NORM_AHEAD_CLUSTER = 16, NORM_AHEAD_HELD = 8, NORM_AHEAD_STAGES = 3, NORM_AHEAD_LANES = 8 };
 
 typedef struct {
     int64_t scale, bias;
