@@ -43,7 +43,7 @@ static int32_t find_functions(cuda_kernel *k, const ndp_call *like)
     if (status != NDP_OK)
         return status;
     memcpy(k->function, fresh.function, sizeof k->function);
-    memcpy(k->at_once, fresh.at_once, sizeof k->at_once);
+    k->at_once = fresh.at_once;
     if (!k->run) {
         k->base = fresh.base;
         k->run = fresh.base.run;

@@ -76,7 +76,7 @@ static int try_width(group_plan *r, const cuda_kernel *k, int which)
     if (nbytes > most || (together < 2 && width < GROUP_CLUSTER) ||
         (r->call.grad && !is_shared_out(p, width)) || rows * width < processors * 3 / 4)
         return 0;
-    const int64_t at_once = together * (width < GROUP_CLUSTER ? processors / width : k->at_once[0]);
+    const int64_t at_once = together * (width < GROUP_CLUSTER ? processors / width : k->at_once);
     const int64_t turns = (rows + at_once - 1) / at_once;
     p->share = (int32_t)share;
     r->resident_threads = together == 4 ? GROUP_RESIDENT_THREADS / 2 : GROUP_RESIDENT_THREADS;
@@ -149,8 +149,8 @@ void cuda_group_resident_find(cuda_kernel *k, int32_t dtype, int grad, CUfunctio
             function[i] = NULL;
     }
     if (function[WIDTHS - 1]) {
-        k->at_once[0] = clusters_at_once(k->dev, function[WIDTHS - 1]);
-        if (k->at_once[0] < 1)
+        k->at_once = clusters_at_once(k->dev, function[WIDTHS - 1]);
+        if (k->at_once < 1)
             function[WIDTHS - 1] = NULL;
     }
 }
