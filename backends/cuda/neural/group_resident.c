@@ -81,7 +81,9 @@ static int try_width(group_plan *r, const cuda_kernel *k, int which)
     p->share = (int32_t)share;
     r->resident_threads = together == 4 ? GROUP_RESIDENT_THREADS / 2 : GROUP_RESIDENT_THREADS;
     set_parts(r, together == 1);
-    r->resident_blocks = (rows + turns - 1) / turns * width;
+    /* A block that holds rows by itself has one: the device then starts the next where one has ended, and blocks do not
+     * read and write all at once. */
+    r->resident_blocks = width == 1 ? rows : (rows + turns - 1) / turns * width;
     r->resident_bytes = nbytes;
     r->resident = which + 1;
     if (r->call.grad) {
