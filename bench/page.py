@@ -51,13 +51,15 @@ def convolutions(b):
     for form in ("f32", "tf32", "bf16"):
         dtype = "bfloat16" if form == "bf16" else "float32"
         allow_tf32(form == "tf32")
-        for name, n, c, extent, o, kernel, options in CONVOLUTIONS:
-            x, t = b.pair((n, c, extent, extent), dtype)
-            w, v = b.pair((o, c, kernel, kernel), dtype)
-            places = (extent // options.get("stride", 1)) ** 2
-            b.row(f"conv2d {name} {form}", lambda: (lambda: nd.nn.conv2d(x, w, **options), lambda: F.conv2d(t, v, **options)),
-                  flops=2 * n * places * o * c * kernel ** 2)
-    allow_tf32(False)
+        try:
+            for name, n, c, extent, o, kernel, options in CONVOLUTIONS:
+                x, t = b.pair((n, c, extent, extent), dtype)
+                w, v = b.pair((o, c, kernel, kernel), dtype)
+                places = (extent // options.get("stride", 1)) ** 2
+                b.row(f"conv2d {name} {form}", lambda: (lambda: nd.nn.conv2d(x, w, **options), lambda: F.conv2d(t, v, **options)),
+                      flops=2 * n * places * o * c * kernel ** 2)
+        finally:
+            allow_tf32(False)
 
 
 def other_convolutions(b):

@@ -50,12 +50,20 @@ def test_rows_taken(device):
 @cases(*DEVICES)
 def test_elements_from_afar(device):
     """More elements than caches hold, in no order, in order, and in order here and there; from both ends."""
-    n, m = (1 << 24) + 9, (1 << 22) + 5001
+    n, m = (1 << 25 if device.startswith("cuda") else 1 << 24) + 9, (1 << 22) + 5001
     x, away, along = np.arange(n, dtype="int32") * 40503, rng.integers(-n, n, m), np.arange(m) + n - m
     here = np.where(np.arange(m) // 20000 % 2, away, along)
     table = from_numpy(x, device)
     for i in (away, along, here):
         same(nd.take(table, from_numpy(i, device)), x[i])
+    away[12345] = n
+    try:
+        nd.take(table, from_numpy(away, device))
+        nd.synchronize(device)
+    except IndexError as error:
+        assert str(n) in str(error), error
+    else:
+        raise AssertionError("an index beyond the table is taken")
 
 
 @cases(*DEVICES)

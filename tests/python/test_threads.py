@@ -42,7 +42,22 @@ def digest(rng):
         results += [nd.nn.layer_norm(x, shape[1:]), x @ x.T if shape[0] < 500 else x.T @ x, x[0] @ x.T, x[:, 0] @ x]
         for r in results:
             h.update(np.asarray(r).tobytes())
+    for r in neural(rng):
+        h.update(np.asarray(r).tobytes())
     return h.hexdigest()
+
+
+def neural(rng):
+    """Of operations that are cut by how many threads there are, or whose threads each make something for themselves."""
+    x, y = (nd.asarray(rng.random((4, 64, 28, 30), dtype="float32")) for _ in range(2))
+    w, dense = (nd.asarray(rng.random(shape, dtype="float32")) for shape in ((64, 1, 3, 3), (48, 64, 3, 3)))
+    yield nd.nn.conv2d(x, w, padding=1, groups=64)
+    yield nd.nn.conv2d_weight(x, (64, 1, 3, 3), y, padding=1, groups=64)
+    yield nd.nn.conv2d(x, dense, padding=1)
+    for name in ("q4_0", "q8_0"):
+        blocks = nd.quantize(nd.asarray(rng.random((5000, 512), dtype="float32")), name)
+        for rows in (1, 3):
+            yield nd.matmul_q(nd.asarray(rng.random((rows, 512), dtype="float32")), blocks)
 
 
 def child():

@@ -214,7 +214,9 @@ void cv_direct_plan(cv_plan *p);
 void cv_direct_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line);
 void cv_direct_run(cv_run *r);
 
-/* Tasks of a chunk, of which so many are worth one: fewer where threads would have few chunks, but a 16th of it. */
+/* ---- several files ---- */
+/* Tasks of a chunk, of which `worth` are worth a thread: fewer where threads would have few chunks, but a 16th of `worth`.
+ * For work whose bits do not depend on where it is cut. */
 static inline int64_t cv_grain(int64_t tasks, int64_t worth)
 {
     const int64_t least = cpu_ceil_div(worth, 16), fair = tasks / (4 * (int64_t)cpu_threads());

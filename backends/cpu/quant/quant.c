@@ -34,7 +34,6 @@ typedef struct {
     /* Of products: rows of activations, their memory, and what a row takes of it. */
     int64_t m, codes_bytes, halves;
     char *scratch;
-    quant_row *activations;
     char *own; /* of one row: which threads have made its codes for themselves; else NULL */
 } job;
 
@@ -172,9 +171,10 @@ static void activate_rows(void *ctx, int64_t begin, int64_t end)
 static int64_t own_place(const job *w)
 {
     const int thread = cpu_thread();
-    if (!w->own[thread])
+    if (!w->own[thread]) {
         activate_row(w, 0, thread);
-    w->own[thread] = 1;
+        w->own[thread] = 1;
+    }
     return thread;
 }
 

@@ -202,9 +202,14 @@ CONV_KERNEL(short_gradient,
     extern "C" __global__ void __launch_bounds__(CONV_GATHER_THREADS, CONV_GATHER_BLOCKS) \
         WINDOW_NAME(name)(const __grid_constant__ cuda_convolving p)                      \
     {                                                                                     \
-        if constexpr (CUDA_IS_F32)                                                        \
+        if constexpr (CUDA_IS_F32 && CUDA_HAS_TF32)                                       \
             __VA_ARGS__(p);                                                               \
     }
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+enum { CUDA_HAS_TF32 = 1 };
+#else
+enum { CUDA_HAS_TF32 = 0 };
+#endif
 enum { CUDA_IS_F32 = sizeof(T) == 4 };
 CONV_KERNEL(gathered_weights, gather_weights)
 enum { TALL = 2 * CONV_GATHER_ROWS };

@@ -61,7 +61,7 @@ static int has_channels(const conv_plan *q)
 int cuda_conv_is_diagonal(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
 {
     const ndp_conv *c = call->params;
-    if (ndp_dtype_size(q->made->dtype) != 2 || dev->capability < 80 || q->kind == CONV_WEIGHT ||
+    if (ndp_dtype_size(q->made->dtype) != 2 || dev->compiled < 80 || q->kind == CONV_WEIGHT ||
         c->groups < 2 || !has_channels(q) || !conv_has_two_axes(q, c) ||
         ndp_view_size(q->image) == 0 || ndp_view_size(q->grid) == 0)
         return 0;

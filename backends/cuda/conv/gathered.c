@@ -91,7 +91,7 @@ int cuda_conv_is_gathered(conv_plan *q, const ndp_call *call, const ndp_dev *dev
     const int steps = c->stride[1] != 1 || c->stride[2] != 1;
     const int64_t pixels = q->grid->shape[0] * conv_plane(q->grid);
     if (q->made->dtype != NDP_F32 || call->mode & NDP_MODE_FAST_MATH || c->groups != 1 ||
-        dev->capability < 80 || !conv_has_two_axes(q, c) || ndp_view_size(q->image) == 0 ||
+        dev->compiled < 80 || !conv_has_two_axes(q, c) || ndp_view_size(q->image) == 0 ||
         pixels == 0 || pixels > INT32_MAX ||
         q->image->shape[0] * conv_plane(q->image) > INT32_MAX || conv_plane(q->weight) == 1 ||
         (q->kind == CONV_INPUT && steps) || !has_channels(q) || !has_order(q))

@@ -5,7 +5,7 @@
 #include "conv/plan.h"
 
 enum {
-    MOST_BYTES = 98 << 10, /* of shared memory, which two blocks of a processor have */
+    MOST_BYTES = 98 << 10, /* of shared memory, which two blocks of an H100's processor have */
     FEWEST_ROWS = 32, /* channels of the result, below which tensor cores multiply mostly zeros */
     FEWEST_TAPS = 4,
     FEWEST_CHANNELS = 3, /* of f32 */
@@ -96,7 +96,7 @@ int cuda_conv_is_thin(conv_plan *q, const ndp_call *call, const ndp_dev *dev)
 {
     const ndp_conv *c = call->params;
     const int64_t pixels = q->grid->shape[0] * conv_plane(q->grid);
-    if (q->kind != CONV_FORWARD || q->made->dtype == NDP_F64 || dev->capability < 80 ||
+    if (q->kind != CONV_FORWARD || q->made->dtype == NDP_F64 || dev->compiled < 80 ||
         c->groups != 1 || !conv_has_two_axes(q, c) || q->ci == 0 || q->ci > CONV_THIN_CHANNELS ||
         q->co < FEWEST_ROWS || q->co > INT16_MAX || ndp_view_size(q->image) == 0 || pixels == 0 ||
         pixels > INT32_MAX || !has_terms(q, call))
@@ -143,6 +143,8 @@ int32_t cuda_conv_thin_make(cuda_kernel *k, int32_t dtype)
     static const char *const names[2] = {"thin_windows", "thin_windows_fast"};
     CUfunction *f = &k->function[CONV_THIN];
     int32_t status = NDP_OK;
+    if (k->dev->compiled < 80)
+        return NDP_OK;
     for (int i = 0; i < 1 + (dtype == NDP_F32) && status == NDP_OK; i++) {
         status = window_function(k, "conv", dtype, names[i], &f[i]);
         if (status == NDP_OK)

@@ -151,6 +151,13 @@ template <int N> struct thin_parts {
     {
         mma_split_tf32(__uint_as_float(x), &high[k], &low[k]);
     }
+    /* For one product: rounding would make zeros of the largest NaNs, which only low would tell. */
+    __device__ __forceinline__ void take_rounded(int k, uint32_t x)
+    {
+        const float number = __uint_as_float(x);
+        take(k, x);
+        high[k] = number == number ? high[k] : x;
+    }
 };
 
 /* sum += a b by three products of TF32, or by one. */
@@ -188,13 +195,15 @@ WINDOW_FN void thin_pair(const thin_half *weights, const uint32_t (&x)[THIN_FOUR
     thin_parts<2> b[THIN_FOURS];
 #pragma unroll
     for (int k = 0; k < THIN_FOURS * 2; k++)
-        b[k / 2].take(k % 2, x[k / 2][k % 2]);
+        FAST ? b[k / 2].take_rounded(k % 2, x[k / 2][k % 2])
+             : b[k / 2].take(k % 2, x[k / 2][k % 2]);
 #pragma unroll
     for (int i = 0; i < THIN_PIECES; i++) {
         thin_parts<4> a;
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            a.take(k, weights[i * 128 + k / 2 * AWAY].at[k % 2]);
+            FAST ? a.take_rounded(k, weights[i * 128 + k / 2 * AWAY].at[k % 2])
+                 : a.take(k, weights[i * 128 + k / 2 * AWAY].at[k % 2]);
         if constexpr (FAST)
             thin_add_fast(a, b, sum[i]);
         else

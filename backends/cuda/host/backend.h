@@ -58,10 +58,11 @@ struct ndp_dev {
     CUcontext context;        /* the primary one; NULL while the device is closed */
     int opened;               /* how often, less how often it was closed */
     int sm_count, capability; /* 90: 9.0 */
-    int shared_most;          /* bytes of shared memory that a block may be given */
-    ndp_stream own;           /* the default one: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD */
-    atomic_uint epoch;        /* counts closes: functions of an earlier one are gone */
-    pthread_mutex_t lock;     /* of what follows */
+    int compiled; /* the capability that its kernels were compiled for, by nvcc or as PTX for the driver */
+    int shared_most;      /* bytes of shared memory that a block may be given */
+    ndp_stream own;       /* the default one: CU_STREAM_LEGACY or CU_STREAM_PER_THREAD */
+    atomic_uint epoch;    /* counts closes: functions of an earlier one are gone */
+    pthread_mutex_t lock; /* of what follows */
     struct cuda_module *modules;
     CUmodule conditions; /* compose.c; NULL until it is wanted */
     struct cuda_kernel *kernels;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  * Devices: how many there are, what they are, and their primary contexts. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,20 @@ int32_t cuda_info(uint32_t index, ndp_device_info *out)
     return NDP_OK;
 }
 
+/* The architecture whose code a device of a capability runs: the highest of its generation that is no newer, or else what
+ * the driver makes of the lowest one's PTX. CUDA_ARCH_LIST is "sm_80 sm_90" or such. */
+static int compiled_for(int capability)
+{
+    int lowest = INT_MAX, best = 0;
+    for (const char *at = CUDA_ARCH_LIST; (at = strchr(at, '_')); at++) {
+        const int arch = atoi(at + 1), has_code = at[-1] == 'm';
+        lowest = arch < lowest ? arch : lowest;
+        if (has_code && arch / 10 == capability / 10 && arch <= capability && arch > best)
+            best = arch;
+    }
+    return best ? best : lowest;
+}
+
 static CUresult retain(ndp_dev *d)
 {
     int major = 0, minor = 0;
@@ -109,6 +124,7 @@ static CUresult retain(ndp_dev *d)
     if (r == CUDA_SUCCESS)
         r = cu.cuDevicePrimaryCtxRetain(&d->context, d->ordinal);
     d->capability = major * 10 + minor;
+    d->compiled = compiled_for(d->capability);
     return r;
 }
 

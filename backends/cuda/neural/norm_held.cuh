@@ -123,8 +123,9 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
             if (has(k))
                 g[k] = by[lane + k * lanes];
     }
-    /* The mean of the thread's part. */
-    __device__ __forceinline__ float part() const
+    /* The mean of the thread's part, from what is left beside the shift: so that of equal numbers is exact, and no sum of
+     * large ones overflows. */
+    __device__ __forceinline__ float part(float shift) const
     {
         float sum = 0;
 #pragma unroll
@@ -135,10 +136,10 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
             neural_widen(x[k], u);
 #pragma unroll
             for (int i = 0; i < V; i++)
-                half[i % 2] += u[i];
+                half[i % 2] = __fmaf_rn(u[i] - shift, inverse, half[i % 2]);
             sum += half[0] + half[1];
         }
-        return sum * inverse;
+        return shift + sum;
     }
     /* Numbers are widened anew in each pass: kept, they would need twice the registers, and fewer rows would be underway. */
     __device__ __forceinline__ void forget()
@@ -215,7 +216,7 @@ template <class T, int K, bool CENTRED, bool WARP> struct held_row {
         const float shift = CENTRED ? held_first(p, row(NEURAL_X, i)) : 0.0f;
         double s[N];
         load(i);
-        const float mean = part();
+        const float mean = part(shift);
         const double away = (double)mean - (double)shift;
         forget();
         sum(mean, away, s);

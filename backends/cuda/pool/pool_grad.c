@@ -46,8 +46,9 @@ static int is_usual(const cuda_pooling *p, const back_windows *w)
 static int are_strips(const cuda_pooling *p, const back_windows *w, const ndp_view *x,
                       const ndp_view *y, const ndp_view *positions)
 {
-    return pool_is_square(p) && x->shape[4] == w->step * y->shape[4] && y->shape[4] % w->wide == 0 &&
-           window_is_whole(x, 4, w->wide * w->step) && window_is_whole(y, 4, w->wide) &&
+    return pool_is_square(p) && x->shape[4] == w->step * y->shape[4] &&
+           y->shape[4] % w->wide == 0 && window_is_whole(x, 4, w->wide * w->step) &&
+           window_is_whole(y, 4, w->wide) &&
            (positions ? window_is_whole(positions, 4, w->wide > 1 ? 2 : 1) : w->step > 1) &&
            window_is_counted(x) && window_is_counted(y) &&
            (!positions || window_is_counted(positions)) && x->shape[3] * x->shape[4] <= INT32_MAX;
@@ -160,7 +161,8 @@ static int32_t run_grad(const ndp_kernel *base, ndp_stream *s, const ndp_call *c
     window_launch l = {.function = k->function[how],
                        .walk = &p.walk,
                        .moved = {&p.image, &p.grid, &p.positions},
-                       .by = {pool_image_bytes(mirrored ? y : x), pool_image_bytes(mirrored ? x : y),
+                       .by = {pool_image_bytes(mirrored ? y : x),
+                              pool_image_bytes(mirrored ? x : y),
                               positions ? pool_image_bytes(positions) : 0},
                        .images = x->shape[0],
                        .items = rows.items,

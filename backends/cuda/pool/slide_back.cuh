@@ -56,6 +56,8 @@ WINDOW_FN void slide_near(const cuda_resampling &p, const slide_reach<1> (&h)[RO
 {
     C near[NEAR];
     int32_t stop = 0;
+    if (w.n == 0) /* part of no element: there is none to read */
+        return;
 #pragma unroll
     for (int k = 0; k < NEAR; k++)
         near[k] = ((const C *)p.table[2].near)[(int64_t)w.element * NEAR + k];

@@ -88,7 +88,7 @@ static void set_parameters(random_params *p, const ndp_random *r, int32_t op, in
     } else if (op == NDP_OP_random_normal) {
         p->range = r->b;
         p->range_f32 = (float)r->b;
-        p->plain = r->b == 1 && !(r->a == 0 && signbit(r->a));
+        p->plain = r->b == 1 && !(p->a_f32 == 0 && signbit(p->a_f32));
     }
     p->finite = isfinite(p->a_f32) && isfinite(p->range_f32);
 }

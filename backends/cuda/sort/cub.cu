@@ -8,7 +8,11 @@
  * the C++ library at run time. */
 #define _GLIBCXX_IOSTREAM 1
 #include <cub/device/device_radix_sort.cuh>
+/* Before CUB 2.8.2, of CUDA 12.9, the pass of a radix sort has another name and other parameters. */
+#define HAS_LEADING (CUB_VERSION >= 200802)
+#if HAS_LEADING
 #include "sort/leading_sort.cuh"
+#endif
 
 template <class K, class N>
 static cudaError_t sort_keys(void *temp, size_t *temp_nbytes, cuda_cub_buffers *b, uint64_t n,
@@ -31,18 +35,21 @@ template <class K>
 static cudaError_t sort_wide(void *temp, size_t *temp_nbytes, cuda_cub_buffers *b, uint64_t n,
                              int bits, cudaStream_t s)
 {
+#if HAS_LEADING
     const int from = b->selector;
     const K *in = (const K *)b->keys[from];
     K *out = (K *)b->keys[!from];
-    if (bits < 64 || n < LEADING_LEAST || n > LEADING_MOST_KEYS)
-        return sort_keys<K, uint32_t>(temp, temp_nbytes, b, n, bits, s);
-    if (!temp) {
-        *temp_nbytes = leading_temp_nbytes(n, sizeof(K), b->keep);
-        return cudaSuccess;
+    if (bits == 64 && n >= LEADING_LEAST && n <= LEADING_MOST_KEYS) {
+        if (!temp) {
+            *temp_nbytes = leading_temp_nbytes(n, sizeof(K), b->keep);
+            return cudaSuccess;
+        }
+        b->selector = b->keep ? !from : from;
+        return leading_sort(temp, in, out, b->keep ? nullptr : (K *)b->keys[from], n,
+                            b->keep ? nullptr : &b->moves, s);
     }
-    b->selector = b->keep ? !from : from;
-    return leading_sort(temp, in, out, b->keep ? nullptr : (K *)b->keys[from], n,
-                        b->keep ? nullptr : &b->moves, s);
+#endif
+    return sort_keys<K, uint32_t>(temp, temp_nbytes, b, n, bits, s);
 }
 
 template <class K, class V, class N>
