@@ -13,6 +13,7 @@
  * k and, but for pairs, the order of sums are those of matmul.h, so that bits do not depend on tiles or threads. */
 #ifndef NDOCK_CPU_CONV_H
 #define NDOCK_CPU_CONV_H
+#include "host/grain.h"
 #include "conv/direct.h"
 #include "conv/pairs.h"
 #include "host/slots.h"
@@ -215,12 +216,10 @@ void cv_direct_slot(const cv_plan *p, int64_t *sums, int64_t *row, int64_t *line
 void cv_direct_run(cv_run *r);
 
 /* ---- several files ---- */
-/* Tasks of a chunk, of which `worth` are worth a thread: fewer where threads would have few chunks, but a 16th of `worth`.
- * For work whose bits do not depend on where it is cut. */
+/* Tasks of a chunk, of which `worth` are worth a thread: fewer where threads would have few chunks, but a 16th of `worth`. */
 static inline int64_t cv_grain(int64_t tasks, int64_t worth)
 {
-    const int64_t least = cpu_ceil_div(worth, 16), fair = tasks / (4 * (int64_t)cpu_threads());
-    return fair >= worth ? worth : fair > least ? fair : least;
+    return cpu_fair_grain(tasks, cpu_ceil_div(worth, 16), worth);
 }
 
 /* ---- pairs.c ---- */

@@ -17,4 +17,11 @@ static inline int64_t cpu_even_grain(int64_t n, int64_t grain, int64_t step)
     const int64_t even = cpu_ceil_div(each > least ? each : least, step) * step;
     return even < grain ? even : grain;
 }
+
+/* A grain by which each thread gets four chunks of n, but from least to most. */
+static inline int64_t cpu_fair_grain(int64_t n, int64_t least, int64_t most)
+{
+    const int64_t fair = n / (4 * (int64_t)cpu_threads());
+    return fair >= most ? most : fair > least ? fair : least;
+}
 #endif

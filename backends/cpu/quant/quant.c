@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include "host/grain.h"
 #include "quant/quant.h"
 
 static const struct {
@@ -213,9 +214,8 @@ static void product_rows(void *ctx, int64_t begin, int64_t end)
  * have four chunks. */
 static int64_t chunk_of(const job *w)
 {
-    const int64_t least = grain_of(w->n), most = PRODUCT_GRAIN / (w->n + 1) + 1,
-                  fair = w->rows / (4 * (int64_t)cpu_threads());
-    return fair <= least ? least : fair < most ? fair : most > least ? most : least;
+    const int64_t least = grain_of(w->n), most = PRODUCT_GRAIN / (w->n + 1) + 1;
+    return cpu_fair_grain(w->rows, least, most > least ? most : least);
 }
 
 static int32_t run_product(const ndp_kernel *kernel, ndp_stream *stream, const ndp_call *call)
